@@ -1,0 +1,20 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+    name: "Carriageway",
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+    products: [
+        .library(name: "Carriageway", targets: ["Carriageway"]),
+        .library(name: "CarriagewayTesting", targets: ["CarriagewayTesting"]),
+        .executable(name: "carriageway", targets: ["CarriagewayCommand"]),
+    ],
+    targets: [
+        .target(name: "Carriageway"),
+        .target(name: "CarriagewayTesting", dependencies: ["Carriageway"]),
+        .executableTarget(name: "CarriagewayCommand", dependencies: ["Carriageway", "CarriagewayTesting"]),
+        .testTarget(name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting"]),
+        .testTarget(name: "CarriagewayTestingTests", dependencies: ["CarriagewayTesting"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
