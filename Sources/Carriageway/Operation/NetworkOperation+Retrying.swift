@@ -1,0 +1,78 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What the decision over a retry needs to know of the attempt that failed.
+struct FailedAttempt {
+    /// The request as it was sent; nil if `prepare` failed before.
+    var request: URLRequest?
+    var hasBegunResponse = false
+    /// What a custom policy said, for `shouldRetry(after:)`.
+    var policyDecision: RetryDecision?
+}
+
+extension NetworkOperation {
+    /// Asks the caller and the policy what becomes of a failed attempt. Off every queue of the session, since code of the
+    /// caller takes part.
+    func judge(_ error: NetworkError, _ round: Int) {
+        DispatchQueue.global().async {
+            let question = self.question(after: error)
+            let verdict = self.takingFromBudget(question)
+            self.apply { shared in
+                shared.state.judged(
+                    verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
+                    now: question.now)
+            }
+        }
+    }
+
+    private func question(after error: NetworkError) -> RetryQuestion {
+        let policy = retryPolicy
+        let (state, failure) = shared.withLock { ($0.state, $0.failure) }
+        let request = failure.request ?? state.request ?? URLRequest(url: Self.nowhere)
+        let context = RetryContext(error: error, request: request, attempts: state.attempts)
+        let decision = policy.decide?(context) ?? .automatic
+        shared.withLock { $0.failure.policyDecision = decision }
+        let session = boundSession
+        return RetryQuestion(
+            policy: policy, error: error, request: request, attempts: state.attempts, decision: decision,
+            isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
+            hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
+            spent: session.spending.withLock { $0.spent[request.hostKey, default: 0] },
+            now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())
+    }
+
+    private func takingFromBudget(_ question: RetryQuestion) -> RetryVerdict {
+        let verdict = question.verdict()
+        guard case .retry(_, let cost) = verdict, let budget = question.budget else { return verdict }
+        let host = question.request.hostKey
+        let isCovered = boundSession.spending.withLock { $0.take(cost, of: budget, for: host) }
+        return isCovered ? verdict : .giveUp(.budget)
+    }
+
+    /// A success gives the host's budget back what the last retry took.
+    func rewardHost(of request: URLRequest) {
+        guard let budget else { return }
+        let tokens = shared.withLock { $0.state.lastRetryCost } ?? budget.reward
+        let host = request.hostKey
+        boundSession.spending.withLock { $0.give(tokens, to: host) }
+    }
+
+    /// After 429 and 503 with `Retry-After` the others in line for the host wait too.
+    func holdHost(of request: URLRequest, after error: NetworkError, now: ContinuousClock.Instant) {
+        guard let response = error.response, response.statusCode == 429 || response.statusCode == 503 else { return }
+        let session = boundSession
+        guard let delay = RetryAfter.delay(in: response, now: session.time.date), delay > .zero,
+            delay <= retryPolicy.maxRetryAfter
+        else { return }
+        session.lane.hold(host: request.hostKey, until: now.advanced(by: delay))
+    }
+
+    private var budget: RetryBudget? {
+        shared.withLock { $0.configuration?.value }.map(\.retryBudget) ?? .default
+    }
+
+    private static let nowhere = URL(fileURLWithPath: "/")
+}

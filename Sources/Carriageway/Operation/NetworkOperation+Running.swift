@@ -1,0 +1,303 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What runs for an operation now, and must be stopped when it ends.
+struct RunningParts {
+    var exchange: Exchange?
+    var preparation: Task<Void, Never>?
+    var deadlineTimer: ScheduledTimer?
+    var retryTimer: ScheduledTimer?
+    /// The host of a request that is on no queue's lane but counts for its connections, with the round it is out for.
+    var occupied: (host: String, round: Int)?
+
+    mutating func takeAll() -> RunningParts {
+        defer { self = RunningParts(occupied: occupied) }
+        return self
+    }
+
+    /// Whether the round's result is still wanted is the state's to say; this only ends what works for it.
+    func stop() {
+        exchange?.abandon()
+        preparation?.cancel()
+        deadlineTimer?.cancel()
+        retryTimer?.cancel()
+    }
+}
+
+extension NetworkOperation {
+    /// The session that the request goes over; known once the operation has started.
+    var boundSession: NetworkSession { shared.withLock { $0.session ?? $0.queue?.session } ?? .shared }
+
+    var time: any TimeSource { shared.withLock { $0.session ?? $0.queue?.session }?.time ?? SystemTime.shared }
+
+    func begin(on queue: NetworkQueue?) {
+        let timeout: Duration? = shared.withLock { shared in
+            guard !shared.state.hasStarted else { return nil }
+            shared.queue = queue
+            shared.configuration = queue?.configurationBox
+            shared.session = shared.session ?? queue?.session ?? .shared
+            shared.isClaimed = true
+            return shared.settings.timeout ?? shared.configuration?.value.timeout
+        }
+        let deadline = timeout.map { time.now.advanced(by: $0.saturated) }
+        willChangeValue(forKey: "isExecuting")
+        let actions = shared.withLock { shared in
+            let actions = shared.state.start(deadline: deadline)
+            if shared.state.phase == .building { shared.isExecuting = true }
+            return actions
+        }
+        didChangeValue(forKey: "isExecuting")
+        perform(actions)
+    }
+
+    /// Feeds an event to the state under the lock, and does outside what it decides.
+    func apply(_ event: (inout Shared) -> [OperationState.Action]) {
+        perform(shared.withLock { event(&$0) })
+    }
+
+    private func perform(_ actions: [OperationState.Action]) {
+        for action in actions {
+            switch action {
+            case .armDeadline(let instant): armDeadline(instant)
+            case .build: build()
+            case .enterLine(let round): enterLine(round)
+            case .leaveLine(let round): leaveLine(round)
+            case .prepare(let request, let round): prepare(request, round)
+            case .confirm(let request, let round): confirm(request, round)
+            case .send(let request, let round): send(request, round)
+            case .judge(let error, let round): judge(error, round)
+            case .sleep(let instant, let round): sleep(until: instant, round)
+            case .stop: shared.withLock { $0.running.takeAll() }.stop()
+            case .deliver: deliver()
+            case .finish: finish()
+            }
+        }
+    }
+
+    // MARK: Making the request
+
+    private func build() {
+        let request: Result<URLRequest, NetworkError>
+        do throws(NetworkError) {
+            request = .success(try RequestCheck.checked(try makeRequest()))
+        } catch {
+            request = .failure(error)
+        }
+        apply { $0.state.built(request) }
+    }
+
+    private func makeRequest() throws(NetworkError) -> URLRequest {
+        try checkDependencies()
+        let source = shared.withLock { $0.source }
+        var request: URLRequest
+        switch source {
+        case .request(let given): request = given
+        case .after(let dependency, let build): request = try Self.request(after: dependency, build)
+        case nil: throw .cancelled
+        }
+        let policy = retryPolicy
+        if policy.generatesIdempotencyKey, !MethodRule.isIdempotent(request.httpMethod ?? "GET"),
+            request.value(forHTTPHeaderField: "Idempotency-Key") == nil
+        {
+            request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key")
+        }
+        return request
+    }
+
+    private static func request(
+        after dependency: NetworkOperation, _ build: @Sendable (NetworkResponse) throws -> URLRequest
+    ) throws(NetworkError) -> URLRequest {
+        switch dependency.result {
+        case .success(let response):
+            do { return try build(response) } catch { throw NetworkError(thrown: error) }
+        case .failure(let error): throw .dependencyFailed(error.innermostCause)
+        case nil: throw .invalidRequest("started before the operation that it depends on has ended")
+        }
+    }
+
+    // MARK: In line
+
+    private func enterLine(_ round: Int) {
+        let (queue, host, session) = shared.withLock { ($0.queue, $0.state.request?.hostKey ?? "", $0.session) }
+        guard let queue else {
+            session?.lane.occupy(host: host)
+            shared.withLock { $0.running.occupied = (host, round) }
+            return laneAdmits(round: round)
+        }
+        queue.session.lane.enter(
+            self, round: round, member: queue.laneMember, host: host, priority: queuePriority.rawValue)
+        // Had it ended meanwhile, its leaving would have come before its entering.
+        if shared.withLock({ $0.state.round != round || $0.state.phase == .ended }) { leaveLine(round) }
+    }
+
+    private func leaveLine(_ round: Int) {
+        let (queue, session, host) = shared.withLock { shared in
+            guard let occupied = shared.running.occupied, occupied.round == round else {
+                return (shared.queue, shared.session, nil as String?)
+            }
+            shared.running.occupied = nil
+            return (nil as NetworkQueue?, shared.session, occupied.host)
+        }
+        if let host { session?.lane.vacate(host: host) }
+        queue?.session.lane.leave(self, round: round)
+    }
+
+    // MARK: On the wire
+
+    private func prepare(_ request: URLRequest, _ round: Int) {
+        guard let prepare = shared.withLock({ $0.configuration?.value.prepare }), !boundSession.isInvalidated else {
+            let now = time.now
+            return apply { $0.state.prepared(.success(request), round: round, now: now) }
+        }
+        let task = Task {
+            var request = request
+            let prepared: Result<URLRequest, NetworkError>
+            do {
+                try await prepare(&request)
+                prepared = .success(try RequestCheck.checked(request))
+            } catch {
+                prepared = .failure(NetworkError(thrown: error))
+            }
+            let now = self.time.now
+            self.boundSession.pipeline.async {
+                self.apply { $0.state.prepared(prepared, round: round, now: now) }
+            }
+        }
+        let isWanted = shared.withLock { shared in
+            guard shared.state.phase == .preparing, shared.state.round == round else { return false }
+            shared.running.preparation = task
+            return true
+        }
+        if !isWanted { task.cancel() }
+    }
+
+    private func confirm(_ request: URLRequest, _ round: Int) {
+        let queue = shared.withLock { $0.queue }
+        guard queue?.session.lane.confirm(self, round: round) ?? true else { return }
+        apply { $0.state.confirmed(request, round: round) }
+    }
+
+    private func send(_ request: URLRequest, _ round: Int) {
+        let session = boundSession
+        let exchange = Exchange(request: request, session: session) { received, expected in
+            self.received(received, of: expected, session: session)
+        } onEnd: { outcome in
+            self.exchangeEnded(outcome, round)
+        }
+        let isWanted = shared.withLock { shared in
+            guard shared.state.phase == .onWire, shared.state.round == round else { return false }
+            shared.running.exchange = exchange
+            return true
+        }
+        if isWanted { exchange.start() }
+    }
+
+    private func exchangeEnded(_ outcome: Exchange.Outcome, _ round: Int) {
+        let validation = validation
+        if validation.callsOut {
+            DispatchQueue.global().async { self.attemptEnded(outcome, validation, round) }
+        } else {
+            attemptEnded(outcome, validation, round)
+        }
+    }
+
+    private func attemptEnded(_ outcome: Exchange.Outcome, _ validation: ResponseValidation, _ round: Int) {
+        let now = time.now
+        switch outcome.result {
+        case .failure(let error):
+            attemptFailed(error, outcome, round, now)
+        case .success(let reply):
+            if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
+                attemptFailed(failure, outcome, round, now)
+            } else {
+                rewardHost(of: reply.request)
+                apply { $0.state.succeeded(reply, round: round, now: now) }
+            }
+        }
+    }
+
+    private func attemptFailed(
+        _ error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int, _ now: ContinuousClock.Instant
+    ) {
+        // Before the slot is free: what the server said holds also for the next in line.
+        holdHost(of: outcome.request, after: error, now: now)
+        apply { shared in
+            shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
+            return shared.state.failed(with: error, round: round, now: now)
+        }
+    }
+
+    private func emptyDataFailure(_ reply: Exchange.Reply) -> NetworkError? {
+        reply.data.isEmpty && !allowsEmptyData ? .noResponseData(reply.http) : nil
+    }
+
+    // MARK: Time
+
+    private func armDeadline(_ instant: ContinuousClock.Instant) {
+        let timer = time.schedule(at: instant) { [weak self] in
+            guard let self else { return }
+            let now = self.time.now
+            self.apply { $0.state.deadlineCame(now: now) }
+        }
+        keep(timer, in: \.deadlineTimer) { $0.phase != .ended }
+    }
+
+    private func sleep(until instant: ContinuousClock.Instant, _ round: Int) {
+        let timer = time.schedule(at: instant) { self.apply { $0.state.woke(round: round) } }
+        keep(timer, in: \.retryTimer) { $0.phase == .backingOff && $0.round == round }
+    }
+
+    private func keep(
+        _ timer: ScheduledTimer, in part: WritableKeyPath<RunningParts, ScheduledTimer?>,
+        if isWanted: (OperationState) -> Bool
+    ) {
+        let isKept = shared.withLock { shared in
+            guard isWanted(shared.state) else { return false }
+            shared.running[keyPath: part] = timer
+            return true
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    // MARK: The end
+
+    private func finish() {
+        completeProgress()
+        willChangeValue(forKey: "isExecuting")
+        willChangeValue(forKey: "isFinished")
+        shared.withLock { shared in
+            shared.isExecuting = false
+            shared.isFinished = true
+        }
+        didChangeValue(forKey: "isExecuting")
+        didChangeValue(forKey: "isFinished")
+        // Only now: a dependent that is let go here finds this operation finished in Foundation's books too.
+        let (observers, released) = shared.withLock { shared in
+            defer {
+                shared.finishObservers = []
+                shared.hasToldFinish = true
+                shared.queue = nil
+                shared.session = nil
+            }
+            return (shared.finishObservers, (shared.queue, shared.session))
+        }
+        let upstream = takeUpstream()
+        for observer in observers { observer() }
+        // These may end here, and must not do so under the lock.
+        _ = (released, upstream)
+    }
+}
+
+extension NetworkOperation: LaneClient {
+    func laneAdmits(round: Int) {
+        let time = time
+        let (now, date) = (time.now, time.date)
+        apply { shared in
+            shared.state.admitted(
+                round: round, needsPreparation: shared.configuration?.value.prepare != nil, now: now, date: date)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// One request, from start to its one result, as an `Operation`.
+///
+/// It runs on a ``NetworkQueue``, on a plain `OperationQueue`, or by `start()`. It has one ``result``, set once; each
+/// handler and each awaiting caller gets it exactly once. The order is always: result stored, handlers queued,
+/// `isFinished` true, dependents start.
+///
+/// ```swift
+/// let login = NetworkOperation(loginRequest)
+/// let profile = NetworkOperation(after: login) { response in
+///     try URLRequest(profileURL, token: response.decoded(as: Token.self))
+/// }
+/// queue.addOperations([profile, login], waitUntilFinished: false)
+/// let response = try await profile.response
+/// ```
+///
+/// Rules where `Operation` leaves a choice: a second `start()`, and adding to a second ``NetworkQueue``, have no effect.
+/// An operation that is started by hand before its dependencies have finished fails with
+/// ``NetworkError/invalidRequest(_:)``. It never depends on itself: ``addDependency(_:)`` with itself is ignored.
+/// Operations that depend on each other in a circle wait until one of them is cancelled, as with any `Operation`. Once
+/// finished, it lets go of its dependencies.
+open class NetworkOperation: Operation, @unchecked Sendable {
+    enum Source {
+        case request(URLRequest)
+        case after(NetworkOperation, build: @Sendable (NetworkResponse) throws -> URLRequest)
+    }
+
+    /// Everything that changes, under one lock.
+    struct Shared {
+        var state = OperationState()
+        var delivery = ResultDelivery()
+        var dependencies = DependencyList()
+        var settings = OperationSettings()
+        var source: Source?
+        /// The queue that took the operation, kept until it has finished.
+        var queue: NetworkQueue?
+        /// Kept until it has finished too; before that nil if the queue's is to be used.
+        var session: NetworkSession?
+        var configuration: ConfigurationBox?
+        var isClaimed = false
+        var isExecuting = false
+        var isFinished = false
+        /// Called when `isFinished` is true, until they have been told.
+        var finishObservers: [@Sendable () -> Void] = []
+        var hasToldFinish = false
+        var running = RunningParts()
+        var failure = FailedAttempt()
+        var progress: OperationProgress?
+    }
+
+    let shared: Locked<Shared>
+
+    /// An operation that sends `request`.
+    ///
+    /// - Parameters:
+    ///   - request: what to send; checked when the operation runs.
+    ///   - session: the session to send over; without one that of the operation's ``NetworkQueue``, else
+    ///     ``NetworkSession/shared``.
+    public init(_ request: URLRequest, session: NetworkSession? = nil) {
+        var shared = Shared()
+        shared.source = .request(request)
+        shared.session = session
+        self.shared = Locked(shared)
+        super.init()
+    }
+
+    /// An operation that runs after another and makes its request from the other's response.
+    ///
+    /// - Parameters:
+    ///   - dependency: added as a dependency. If it fails, this operation fails with
+    ///     ``NetworkError/dependencyFailed(_:)`` and `request` is not called.
+    ///   - session: as in ``init(_:session:)``.
+    ///   - request: makes the request, on a queue that is not the main one. What it throws becomes the result: a
+    ///     ``NetworkError`` as it is, anything else as ``NetworkError/generalError(_:)``.
+    public init(
+        after dependency: NetworkOperation, session: NetworkSession? = nil,
+        request: @escaping @Sendable (NetworkResponse) throws -> URLRequest
+    ) {
+        var shared = Shared()
+        shared.source = .after(dependency, build: request)
+        shared.session = session
+        self.shared = Locked(shared)
+        super.init()
+        addDependency(dependency)
+    }
+
+    deinit {
+        let upstream = takeUpstream()
+        // An operation that never ran still holds those before it; one let go of inside the other's end would overflow
+        // the stack at the end of a long chain.
+        if !upstream.isEmpty { Self.releases.async { _ = upstream } }
+    }
+
+    // MARK: Result
+
+    /// The result, once there is one; it may be there before `isFinished` is true.
+    public var result: Result<NetworkResponse, NetworkError>? {
+        shared.withLock { $0.state.result }
+    }
+
+    /// The response, awaited. Cancelling the task that awaits cancels the operation.
+    ///
+    /// It comes when the operation has run: someone has to start it.
+    public var response: NetworkResponse {
+        get async throws(NetworkError) {
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    whenEnded { continuation.resume(returning: $0) }
+                }
+            } onCancel: {
+                // Never into the session on the spot: this runs under a lock of the task.
+                Self.cancellations.async { self.cancel() }
+            }
+            return try result.get()
+        }
+    }
+
+    /// Calls `handler` once with the result, also if that is there already.
+    ///
+    /// Handlers run in the order in which they were added, on the queue's `callbackQueue`; on a private serial queue for
+    /// an operation that is on no ``NetworkQueue``.
+    public func onCompletion(_ handler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void) {
+        let isDue = shared.withLock { $0.delivery.add(handler, hasResult: $0.state.result != nil) }
+        if isDue { runHandlers() }
+    }
+
+    /// The attempts made so far, also of an operation that fails in the end.
+    public var attempts: [NetworkAttempt] {
+        shared.withLock { $0.state.attempts }
+    }
+
+    // MARK: Retry
+
+    /// Whether a failed attempt is to be followed by another. Override to decide otherwise; call `super` to leave it to
+    /// the policy.
+    ///
+    /// It may be called on any thread and must not block. The limits hold for what it says too: a method that is not
+    /// idempotent, a body that cannot be read again, `maxRetries`, the budget and the timeout can each prevent the retry.
+    open func shouldRetry(after error: NetworkError) -> Bool {
+        switch shared.withLock({ $0.failure.policyDecision }) {
+        case .retry, .retryAfter: true
+        case .doNotRetry: false
+        case .automatic, nil: error.shouldRetry
+        }
+    }
+
+    // MARK: Operation
+
+    /// Always true: `start()` returns before the request has ended.
+    open override var isAsynchronous: Bool { true }
+
+    /// Whether the operation was started and has not finished.
+    open override var isExecuting: Bool { shared.withLock { $0.isExecuting } }
+
+    /// Whether the operation has finished; its result is there.
+    open override var isFinished: Bool { shared.withLock { $0.isFinished } }
+
+    /// Starts the request; called by the queue, or by hand for an operation that is on no queue.
+    open override func start() {
+        begin(on: shared.withLock { $0.queue } ?? OperationQueue.current as? NetworkQueue)
+    }
+
+    /// Ends the operation with ``NetworkError/cancelled``, at once and in every state; nothing is sent after it returns.
+    ///
+    /// `isFinished` follows Foundation's rules: an operation that waits in a queue finishes when the queue starts it.
+    /// Without effect once there is a result.
+    open override func cancel() {
+        let now = time.now
+        apply { $0.state.cancel(now: now) }
+        super.cancel()
+        shared.withLock { $0.queue }?.admit(self)
+    }
+
+    /// Makes the operation wait for another to finish; of effect before it starts.
+    ///
+    /// An operation never depends on itself: that call is ignored, where `Operation` on Linux waits for ever. Adding one
+    /// twice counts once.
+    open override func addDependency(_ operation: Operation) {
+        let (isWatched, newGate) = note(dependency: operation)
+        if let newGate { super.addDependency(newGate) }
+        if isWatched { watch(operation) }
+    }
+
+    /// Makes the operation wait no longer for another, finished or not.
+    open override func removeDependency(_ operation: Operation) {
+        if !(operation is NetworkOperation) {
+            FinishWatch.shared.remove(ObjectIdentifier(self), from: operation)
+        }
+        settle(ObjectIdentifier(operation), isRemoved: true)
+    }
+
+    /// What the operation depends on; empty once it has finished.
+    open override var dependencies: [Operation] {
+        shared.withLock { $0.dependencies.operations }
+    }
+
+    /// The place among waiting operations: in the operation queue until the start, and in line for a slot after that.
+    open override var queuePriority: Operation.QueuePriority {
+        get { super.queuePriority }
+        set {
+            super.queuePriority = newValue
+            guard let queue = shared.withLock({ $0.state.hasStarted ? $0.queue : nil }) else { return }
+            queue.session.lane.setPriority(super.queuePriority.rawValue, of: self)
+        }
+    }
+
+    private static let releases = DispatchQueue(label: "carriageway.releases")
+    private static let cancellations = DispatchQueue(label: "carriageway.cancellations")
+    static let callbacks = DispatchQueue(label: "carriageway.callbacks")
+}

@@ -1,0 +1,62 @@
+/// What a caller may set for one operation; nil where the queue's setting holds.
+struct OperationSettings {
+    var retryPolicy: RetryPolicy?
+    var validation: ResponseValidation?
+    var timeout: Duration?
+    var allowsEmptyData = true
+    var requiresDependencySuccess = true
+}
+
+extension NetworkOperation {
+    /// Whether and when a failed attempt is followed by another: the queue's policy unless set here.
+    public var retryPolicy: RetryPolicy {
+        get { setting { $0.settings.retryPolicy ?? $0.configuration?.value.retryPolicy ?? .default } }
+        set { shared.withLock { $0.settings.retryPolicy = newValue } }
+    }
+
+    /// Whether a method that is not idempotent may be sent again; see ``RetryPolicy/retriesNonIdempotent``.
+    public var retriesNonIdempotent: Bool {
+        get { retryPolicy.retriesNonIdempotent }
+        set { retryPolicy.retriesNonIdempotent = newValue }
+    }
+
+    /// Whether a POST or PATCH gets an `Idempotency-Key`; see ``RetryPolicy/generatesIdempotencyKey``.
+    public var generatesIdempotencyKey: Bool {
+        get { retryPolicy.generatesIdempotencyKey }
+        set { retryPolicy.generatesIdempotencyKey = newValue }
+    }
+
+    /// Which responses count as a success: the queue's validation unless set here.
+    public var validation: ResponseValidation {
+        get { setting { $0.settings.validation ?? $0.configuration?.value.validation ?? .default } }
+        set { shared.withLock { $0.settings.validation = newValue } }
+    }
+
+    /// How long the whole operation may take, from its start to its result, all waits included; nil, the queue's
+    /// `timeout`, for ever if that is nil too.
+    ///
+    /// Ends the operation with ``NetworkError/deadlineExceeded``. Negative counts as 0. Of effect if set before the start.
+    /// How long one attempt may be idle is the request's `timeoutInterval`.
+    public var timeout: Duration? {
+        get { setting { $0.settings.timeout ?? $0.configuration?.value.timeout } }
+        set { shared.withLock { $0.settings.timeout = newValue } }
+    }
+
+    /// Whether a successful response without a body is a success; if not it is ``NetworkError/noResponseData(_:)``.
+    /// True by default.
+    public var allowsEmptyData: Bool {
+        get { setting { $0.settings.allowsEmptyData } }
+        set { shared.withLock { $0.settings.allowsEmptyData = newValue } }
+    }
+
+    /// Whether the operation fails with ``NetworkError/dependencyFailed(_:)`` when a dependency failed or was cancelled.
+    /// True by default; always so for the dependency given at `init(after:)`.
+    public var requiresDependencySuccess: Bool {
+        get { setting { $0.settings.requiresDependencySuccess } }
+        set { shared.withLock { $0.settings.requiresDependencySuccess = newValue } }
+    }
+
+    private func setting<Value>(_ read: (Shared) -> Value) -> Value {
+        shared.withLock { read($0) }
+    }
+}

@@ -1,0 +1,238 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The life of one request, from start to its one result: pure, without lock, timer or I/O.
+///
+/// An event is a mutating method; it returns what is to be done, in order, once the lock is released. Events that come
+/// late, for a round that is over, change nothing.
+struct OperationState {
+    enum Phase: Equatable {
+        /// Not started.
+        case idle
+        /// Started; the request is being made, from a dependency's response if need be.
+        case building
+        /// Waits for a slot.
+        case inLine
+        /// Has a slot; `prepare` is working on the request.
+        case preparing
+        /// Prepared, and asks the lane whether the slot still holds. If not it stands in line again.
+        case confirming
+        /// The request is out.
+        case onWire
+        /// The attempt failed; the policy and the caller are being asked.
+        case judging
+        /// Waits for its retry, without a slot.
+        case backingOff
+        /// Has its result.
+        case ended
+    }
+
+    enum Action {
+        case armDeadline(ContinuousClock.Instant)
+        case build
+        case enterLine(round: Int)
+        /// Give up the slot or the place in line.
+        case leaveLine(round: Int)
+        case prepare(URLRequest, round: Int)
+        /// Ask the lane whether the slot still holds, and say so with `confirmed` if it does.
+        case confirm(URLRequest, round: Int)
+        case send(URLRequest, round: Int)
+        case judge(NetworkError, round: Int)
+        case sleep(until: ContinuousClock.Instant, round: Int)
+        /// Stop what runs: the exchange, `prepare`, timers.
+        case stop
+        /// The result is there: wake who awaits it, queue the handlers.
+        case deliver
+        /// Signal `isFinished`. Always the last.
+        case finish
+    }
+
+    private(set) var phase = Phase.idle
+    /// Counts the times that the operation went in line; tells events of one attempt from those of the next.
+    private(set) var round = 0
+    private(set) var hasStarted = false
+    private(set) var result: Result<NetworkResponse, NetworkError>?
+    private(set) var attempts: [NetworkAttempt] = []
+    /// The request that each attempt begins from.
+    private(set) var request: URLRequest?
+    private(set) var deadline: ContinuousClock.Instant?
+    /// What the last retry took from the host's budget.
+    private(set) var lastRetryCost: Int?
+    private(set) var hasRetriedIdleConnection = false
+    private var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+
+}
+
+// MARK: - Events
+
+extension OperationState {
+    /// The queue, or the caller, starts the operation. A second start has no effect.
+    mutating func start(deadline: ContinuousClock.Instant?) -> [Action] {
+        guard !hasStarted else { return [] }
+        hasStarted = true
+        guard phase == .idle else { return [.finish] }
+        phase = .building
+        self.deadline = deadline
+        return deadline.map { [.armDeadline($0), .build] } ?? [.build]
+    }
+
+    /// The request was made, or cannot be.
+    mutating func built(_ request: Result<URLRequest, NetworkError>) -> [Action] {
+        guard phase == .building else { return [] }
+        switch request {
+        case .success(let request):
+            self.request = request
+            return goInLine()
+        case .failure(let error):
+            return end(.failure(error))
+        }
+    }
+
+    /// The lane gave a slot.
+    mutating func admitted(
+        round: Int, needsPreparation: Bool, now: ContinuousClock.Instant, date: Date
+    ) -> [Action] {
+        guard phase == .inLine || phase == .confirming, round == self.round, let request else {
+            return [.leaveLine(round: round)]
+        }
+        attemptStart = (now, date)
+        if needsPreparation {
+            phase = .preparing
+            return [.prepare(request, round: round)]
+        }
+        phase = .onWire
+        return [.send(request, round: round)]
+    }
+
+    /// `prepare` has done its work.
+    mutating func prepared(_ request: Result<URLRequest, NetworkError>, round: Int, now: ContinuousClock.Instant)
+        -> [Action]
+    {
+        guard phase == .preparing, round == self.round else { return [] }
+        switch request {
+        case .success(let request):
+            phase = .confirming
+            return [.confirm(request, round: round)]
+        case .failure(let error):
+            return failed(with: error, now: now)
+        }
+    }
+
+    /// The slot still holds after `prepare`. If instead the queue or the host was held meanwhile the lane has put the
+    /// operation back to its place in line, and `admitted` comes once more, to prepare anew.
+    mutating func confirmed(_ request: URLRequest, round: Int) -> [Action] {
+        guard phase == .confirming, round == self.round else { return [] }
+        phase = .onWire
+        return [.send(request, round: round)]
+    }
+
+    /// A response came and passed validation.
+    mutating func succeeded(_ reply: Exchange.Reply, round: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard phase == .onWire, round == self.round else { return [] }
+        record(.succeeded(statusCode: reply.http.statusCode), now: now)
+        let response = NetworkResponse(
+            data: reply.data, http: reply.http, request: reply.request, attempts: attempts)
+        return end(.success(response))
+    }
+
+    /// The exchange failed, or its response did not pass validation.
+    mutating func failed(with error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard phase == .onWire, round == self.round else { return [] }
+        return failed(with: error, now: now)
+    }
+
+    /// The decision over a failed attempt.
+    mutating func judged(
+        _ verdict: RetryVerdict, of error: NetworkError, round: Int, isIdleConnectionRetry: Bool,
+        now: ContinuousClock.Instant
+    ) -> [Action] {
+        guard phase == .judging, round == self.round else { return [] }
+        switch verdict {
+        case .giveUp(let reason):
+            attempts[attempts.count - 1].notRetried = reason
+            let isUsedUp = reason == .noAttemptsLeft && attempts.count > 1
+            return end(.failure(isUsedUp ? .inaccessible(after: attempts.count, last: error) : error))
+        case .retry(let delay, let cost):
+            lastRetryCost = cost
+            if isIdleConnectionRetry { hasRetriedIdleConnection = true }
+            guard delay > .zero else { return goInLine() }
+            phase = .backingOff
+            return [.sleep(until: now.advanced(by: delay), round: round)]
+        }
+    }
+
+    /// The wait before a retry is over.
+    mutating func woke(round: Int) -> [Action] {
+        guard phase == .backingOff, round == self.round else { return [] }
+        return goInLine()
+    }
+
+    /// The caller has no use for the result any longer.
+    mutating func cancel(now: ContinuousClock.Instant) -> [Action] {
+        abort(with: .cancelled, now: now)
+    }
+
+    /// The operation's timeout ran out.
+    mutating func deadlineCame(now: ContinuousClock.Instant) -> [Action] {
+        abort(with: .deadlineExceeded, now: now)
+    }
+}
+
+// MARK: - Transitions
+
+extension OperationState {
+    private mutating func goInLine() -> [Action] {
+        round += 1
+        phase = .inLine
+        return [.enterLine(round: round)]
+    }
+
+    private mutating func failed(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {
+        record(.failed(error), now: now)
+        phase = .judging
+        return [.leaveLine(round: round), .judge(error, round: round)]
+    }
+
+    private mutating func abort(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {
+        guard phase != .ended else { return [] }
+        if phase == .preparing || phase == .onWire { record(.failed(error), now: now) }
+        if !attempts.isEmpty {
+            attempts[attempts.count - 1].notRetried = error.isCancelled ? .cancelled : .deadline
+        }
+        return end(.failure(error))
+    }
+
+    private mutating func end(_ result: Result<NetworkResponse, NetworkError>) -> [Action] {
+        let wasOutside: Bool
+        switch phase {
+        case .inLine, .preparing, .confirming, .onWire: wasOutside = true
+        case .idle, .building, .judging, .backingOff, .ended: wasOutside = false
+        }
+        phase = .ended
+        self.result = result
+        request = nil
+        var actions: [Action] = [.stop]
+        if wasOutside { actions.append(.leaveLine(round: round)) }
+        actions.append(.deliver)
+        if hasStarted { actions.append(.finish) }
+        return actions
+    }
+
+    private mutating func record(_ outcome: NetworkAttempt.Outcome, now: ContinuousClock.Instant) {
+        guard let start = attemptStart else { return }
+        attemptStart = nil
+        attempts.append(
+            NetworkAttempt(
+                number: attempts.count + 1, started: start.date, duration: now - start.instant, outcome: outcome))
+    }
+}
+
+extension NetworkError {
+    var isCancelled: Bool {
+        if case .cancelled = self { return true }
+        return false
+    }
+}

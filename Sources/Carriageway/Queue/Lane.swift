@@ -1,0 +1,116 @@
+/// Who stands in line for a slot.
+protocol LaneClient: AnyObject, Sendable {
+    /// A slot is there, for the round that the client entered with. Called outside every lock.
+    func laneAdmits(round: Int)
+}
+
+/// The way onto the wire: who may be on it now, and who is next.
+///
+/// One lane belongs to a session and is shared by all its queues, each of which has slots and holds of its own: so the
+/// queues together keep within the session's connections for a host, and a slot that one frees another can use.
+final class Lane: Sendable {
+    private struct Shared {
+        var state: State
+        /// The clients are held while they stand in line or have a slot; so an identifier is never used again early.
+        var clients: [ClientID: any LaneClient] = [:]
+    }
+
+    private let shared: Locked<Shared>
+    private let time: any TimeSource
+
+    init(connectionsPerHost: Int, time: any TimeSource) {
+        shared = Locked(Shared(state: State(connectionsPerHost: connectionsPerHost > 0 ? connectionsPerHost : nil)))
+        self.time = time
+    }
+
+    func join(limit: Int, limitPerHost: Int) -> MemberID {
+        shared.withLock { $0.state.join(limit: limit, limitPerHost: limitPerHost) }
+    }
+
+    func part(_ member: MemberID) {
+        shared.withLock { $0.state.part(member) }
+    }
+
+    func enter(_ client: any LaneClient, round: Int, member: MemberID, host: String, priority: Int) {
+        apply { shared, now in
+            let identifier = ClientID(client)
+            shared.clients[identifier] = client
+            return shared.state.enter(
+                identifier, round: round, member: member, host: host, priority: priority, now: now)
+        }
+    }
+
+    func leave(_ client: any LaneClient, round: Int) {
+        apply { shared, now in
+            let identifier = ClientID(client)
+            let actions = shared.state.leave(identifier, round: round, now: now)
+            if shared.state.tickets[identifier] == nil { shared.clients[identifier] = nil }
+            return actions
+        }
+    }
+
+    func confirm(_ client: any LaneClient, round: Int) -> Bool {
+        var isConfirmed = true
+        apply { shared, now in
+            let (answer, actions) = shared.state.confirm(ClientID(client), round: round, now: now)
+            isConfirmed = answer
+            return actions
+        }
+        return isConfirmed
+    }
+
+    func setPriority(_ priority: Int, of client: any LaneClient) {
+        apply { $0.state.setPriority(priority, of: ClientID(client), now: $1) }
+    }
+
+    func hold(_ reason: Hold, member: MemberID) {
+        shared.withLock { $0.state.hold(reason, member: member) }
+    }
+
+    func release(_ reason: Hold, member: MemberID) {
+        apply { $0.state.release(reason, member: member, now: $1) }
+    }
+
+    func hold(host: String, until instant: ContinuousClock.Instant) {
+        apply { shared, _ in shared.state.hold(host: host, until: instant) }
+    }
+
+    func occupy(host: String) {
+        shared.withLock { $0.state.occupy(host: host) }
+    }
+
+    func vacate(host: String) {
+        apply { $0.state.vacate(host: host, now: $1) }
+    }
+
+    func close() {
+        apply { shared, _ in shared.state.close() }
+    }
+
+    /// How many have a slot and how many wait for one, of one queue.
+    func counts(of member: MemberID) -> (active: Int, waiting: Int) {
+        shared.withLock { shared in
+            guard let member = shared.state.members[member] else { return (0, 0) }
+            return (member.active, member.buckets.values.reduce(0) { $0 + $1.waitingCount })
+        }
+    }
+
+    /// Feeds an event to the machine under the lock, and performs what it decides outside.
+    private func apply(_ event: (inout Shared, ContinuousClock.Instant) -> [Action]) {
+        let now = time.now
+        let (actions, admitted) = shared.withLock { shared in
+            let actions = event(&shared, now)
+            var admitted: [(any LaneClient, Int)] = []
+            for case .admit(let identifier, let round) in actions {
+                if let client = shared.clients[identifier] { admitted.append((client, round)) }
+            }
+            return (actions, admitted)
+        }
+        for case .wake(let instant) in actions {
+            _ = time.schedule(at: instant) { [weak self] in
+                self?.apply { shared, now in shared.state.advance(to: now) }
+            }
+        }
+        for (client, round) in admitted { client.laneAdmits(round: round) }
+    }
+}

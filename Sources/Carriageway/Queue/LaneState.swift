@@ -1,0 +1,261 @@
+extension Lane {
+    /// Names one of the queues that share a lane.
+    typealias MemberID = Int
+
+    /// Names who stands in line; at most one ticket each.
+    typealias ClientID = ObjectIdentifier
+
+    /// Why a queue's requests are kept off the wire. The reasons stand side by side; none undoes another.
+    enum Hold: Hashable, Sendable {
+        /// The user set `isSuspended`.
+        case suspended
+        /// The queue is cancelling all its operations, so that none takes the slot of another just to be cancelled too.
+        case cancelling
+    }
+
+    /// Stands for a host while anyone has to do with it.
+    typealias HostID = Int
+
+    enum Action: Equatable {
+        /// The client has a slot now. `round` is what it entered with, so that it can tell a late word from a new one.
+        case admit(ClientID, round: Int)
+        /// Call ``State/advance(to:)`` at this instant.
+        case wake(ContinuousClock.Instant)
+    }
+
+    /// Who may be on the wire: pure, without lock, timer or client.
+    ///
+    /// Each pair of queue and host is a bucket with a heap of its waiting tickets. A queue lists the heads of those of its
+    /// buckets that may go, so that the next ticket is found in O(log n), however many hosts and tickets wait.
+    struct State {
+        struct Host {
+            let name: String
+            /// Tickets for this host, waiting and active, and requests that stand in no line.
+            var tickets = 0
+            var active = 0
+            var heldUntil: ContinuousClock.Instant?
+        }
+
+        struct Ticket {
+            let member: MemberID
+            let host: HostID
+            let round: Int
+            var place: Place
+            var isActive = false
+        }
+
+        /// How many slots a host has over all queues, as the transport has connections for it; nil for any number.
+        let connectionsPerHost: Int?
+        private(set) var members: [MemberID: Member] = [:]
+        /// The keys of `members`: walking over the dictionary while its values change would copy them.
+        private var memberIDs: [MemberID] = []
+        private(set) var hosts: [HostID: Host] = [:]
+        private(set) var hostIDs: [String: HostID] = [:]
+        private(set) var tickets: [ClientID: Ticket] = [:]
+        private(set) var isClosed = false
+        private var nextMember = 0
+        private var nextHost = 0
+        private var nextSequence = 0
+
+        init(connectionsPerHost: Int?) {
+            self.connectionsPerHost = connectionsPerHost
+        }
+    }
+}
+
+// MARK: - Events
+
+extension Lane.State {
+    typealias MemberID = Lane.MemberID
+    typealias ClientID = Lane.ClientID
+    typealias Action = Lane.Action
+
+    /// A queue joins. Limits below 1 count as 1.
+    mutating func join(limit: Int, limitPerHost: Int) -> MemberID {
+        nextMember += 1
+        memberIDs.append(nextMember)
+        members[nextMember] = Member(limit: max(1, limit), limitPerHost: max(1, limitPerHost))
+        return nextMember
+    }
+
+    /// A queue is gone; none of its requests is here any longer.
+    mutating func part(_ member: MemberID) {
+        members[member] = nil
+        memberIDs.removeAll { $0 == member }
+    }
+
+    /// A client stands in line, behind those of its priority.
+    mutating func enter(
+        _ client: ClientID, round: Int, member: MemberID, host name: String, priority: Int, now: ContinuousClock.Instant
+    ) -> [Action] {
+        guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
+        let host = host(named: name)
+        hosts[host]?.tickets += 1
+        nextSequence += 1
+        let place = Place(priority: priority, sequence: nextSequence, client: client)
+        tickets[client] = Ticket(member: member, host: host, round: round, place: place)
+        members[member]?.insert(place, host: host, tickets: tickets)
+        return admissions(now: now)
+    }
+
+    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since.
+    mutating func leave(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard let ticket = tickets[client], ticket.round == round else { return [] }
+        remove(client, ticket)
+        return admissions(now: now)
+    }
+
+    /// A client that has a slot is about to use it. If its queue or host has been held in the meantime it goes back to
+    /// where it stood in line, and the answer is false.
+    mutating func confirm(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> (Bool, [Action]) {
+        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else {
+            return (true, [])
+        }
+        let isHostHeld = hosts[ticket.host]?.heldUntil.map { $0 > now } ?? false
+        let isQueueHeld = members[ticket.member].map { !$0.holds.isEmpty } ?? false
+        guard isQueueHeld || isHostHeld else { return (true, []) }
+        tickets[client]?.isActive = false
+        members[ticket.member]?.insert(ticket.place, host: ticket.host, tickets: tickets)
+        freeSlot(of: ticket)
+        return (false, admissions(now: now))
+    }
+
+    /// A client's priority changes; it keeps its time of arrival.
+    mutating func setPriority(_ priority: Int, of client: ClientID, now: ContinuousClock.Instant) -> [Action] {
+        guard let ticket = tickets[client], ticket.place.priority != priority else { return [] }
+        let place = Place(priority: priority, sequence: ticket.place.sequence, client: client)
+        tickets[client]?.place = place
+        guard !ticket.isActive else { return [] }
+        members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
+        members[ticket.member]?.insert(place, host: ticket.host, tickets: tickets)
+        return admissions(now: now)
+    }
+
+    mutating func hold(_ reason: Lane.Hold, member: MemberID) {
+        members[member]?.holds.insert(reason)
+    }
+
+    mutating func release(_ reason: Lane.Hold, member: MemberID, now: ContinuousClock.Instant) -> [Action] {
+        guard members[member]?.holds.remove(reason) != nil else { return [] }
+        return admissions(now: now)
+    }
+
+    /// Keeps every queue's requests to a host in line until an instant; a hold is never shortened.
+    mutating func hold(host name: String, until instant: ContinuousClock.Instant) -> [Action] {
+        let host = host(named: name)
+        guard hosts[host]?.heldUntil.map({ $0 < instant }) ?? true else { return [] }
+        hosts[host]?.heldUntil = instant
+        return [.wake(instant)]
+    }
+
+    /// Time has passed: holds of hosts may be over.
+    mutating func advance(to now: ContinuousClock.Instant) -> [Action] {
+        for (identifier, host) in hosts where host.heldUntil.map({ $0 <= now }) ?? false {
+            hosts[identifier]?.heldUntil = nil
+            list(identifier)
+            forgetIfIdle(identifier)
+        }
+        return admissions(now: now)
+    }
+
+    /// A request that stands in no line goes on the wire; those in line have one connection less.
+    mutating func occupy(host name: String) {
+        let host = host(named: name)
+        hosts[host]?.tickets += 1
+        hosts[host]?.active += 1
+    }
+
+    mutating func vacate(host name: String, now: ContinuousClock.Instant) -> [Action] {
+        guard let host = hostIDs[name] else { return [] }
+        hosts[host]?.tickets -= 1
+        hosts[host]?.active -= 1
+        list(host)
+        forgetIfIdle(host)
+        return admissions(now: now)
+    }
+
+    /// There is no wire any longer: everyone is let through at once, to be told so.
+    mutating func close() -> [Action] {
+        isClosed = true
+        let waiting = tickets.filter { !$0.value.isActive }.sorted { $0.value.place < $1.value.place }
+        for (client, ticket) in waiting { remove(client, ticket) }
+        return waiting.map { .admit($0.key, round: $0.value.round) }
+    }
+}
+
+// MARK: - Who is next
+
+extension Lane.State {
+    private mutating func admissions(now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        while let (member, head) = nextHead(now: now) {
+            let client = head.place.client
+            guard let ticket = tickets[client] else { continue }
+            tickets[client]?.isActive = true
+            members[member]?.admitFirst(of: head.host, tickets: tickets)
+            hosts[head.host]?.active += 1
+            actions.append(.admit(client, round: ticket.round))
+        }
+        return actions
+    }
+
+    /// The best place that may go now, over all queues.
+    private mutating func nextHead(now: ContinuousClock.Instant) -> (MemberID, Head)? {
+        let connections = Connections(hosts: hosts, limit: connectionsPerHost, now: now)
+        var best: (MemberID, Head)?
+        for identifier in memberIDs where members[identifier]?.isOpen ?? false {
+            guard let head = members[identifier]?.firstHead(where: connections.isFree) else { continue }
+            if best.map({ head < $0.1 }) ?? true { best = (identifier, head) }
+        }
+        return best
+    }
+
+    /// What the queues share of a host.
+    private struct Connections {
+        let hosts: [HostID: Host]
+        let limit: Int?
+        let now: ContinuousClock.Instant
+
+        func isFree(_ host: HostID) -> Bool {
+            guard let host = hosts[host] else { return true }
+            if let heldUntil = host.heldUntil, heldUntil > now { return false }
+            return limit.map { host.active < $0 } ?? true
+        }
+    }
+
+    /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
+    private mutating func list(_ host: HostID) {
+        for identifier in memberIDs { members[identifier]?.list(host, tickets: tickets) }
+    }
+
+    private mutating func remove(_ client: ClientID, _ ticket: Ticket) {
+        tickets[client] = nil
+        hosts[ticket.host]?.tickets -= 1
+        if ticket.isActive {
+            freeSlot(of: ticket)
+        } else {
+            members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
+        }
+        forgetIfIdle(ticket.host)
+    }
+
+    private mutating func freeSlot(of ticket: Ticket) {
+        members[ticket.member]?.freeSlot(of: ticket.host)
+        hosts[ticket.host]?.active -= 1
+        list(ticket.host)
+    }
+
+    private mutating func host(named name: String) -> HostID {
+        if let known = hostIDs[name] { return known }
+        nextHost += 1
+        hostIDs[name] = nextHost
+        hosts[nextHost] = Host(name: name)
+        return nextHost
+    }
+
+    private mutating func forgetIfIdle(_ host: HostID) {
+        guard let state = hosts[host], state.tickets <= 0, state.heldUntil == nil else { return }
+        hosts[host] = nil
+        hostIDs[state.name] = nil
+    }
+}

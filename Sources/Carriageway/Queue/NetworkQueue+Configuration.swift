@@ -1,0 +1,51 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+extension NetworkQueue {
+    /// The settings of a queue. What concerns one request can be set for an operation too.
+    public struct Configuration: Sendable {
+        /// How many requests may be on the wire at once. Below 1 counts as 1.
+        public var maxConcurrentRequests = 64 {
+            didSet { maxConcurrentRequests = max(1, maxConcurrentRequests) }
+        }
+
+        /// How many of them to one host. Below 1 counts as 1. The session's `httpMaximumConnectionsPerHost` is a limit too.
+        public var maxConcurrentRequestsPerHost = 6 {
+            didSet { maxConcurrentRequestsPerHost = max(1, maxConcurrentRequestsPerHost) }
+        }
+
+        /// Whether and when failed attempts are followed by others.
+        public var retryPolicy = RetryPolicy.default
+
+        /// How many retries a host may cost; nil for any number.
+        public var retryBudget: RetryBudget? = .default
+
+        /// Which responses count as a success.
+        public var validation = ResponseValidation.default
+
+        /// How long an operation may take from its start to its result; nil for ever.
+        public var timeout: Duration?
+
+        /// Changes a request before each of its attempts, as by adding a token.
+        ///
+        /// It gets the original request every time, once the attempt has its slot; so requests that waited and those that
+        /// are retried get the newest token. If the queue is suspended while it works the request goes back to its place
+        /// in line, and is prepared anew. What it throws is the attempt's failure.
+        public var prepare: (@Sendable (inout URLRequest) async throws -> Void)?
+
+        /// Where handlers are called: a private serial queue unless set.
+        public var callbackQueue = DispatchQueue(label: "carriageway.callbacks")
+    }
+}
+
+/// A configuration that a queue and its operations share.
+final class ConfigurationBox: Sendable {
+    let value: NetworkQueue.Configuration
+
+    init(value: NetworkQueue.Configuration) {
+        self.value = value
+    }
+}

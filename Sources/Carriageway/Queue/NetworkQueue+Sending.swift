@@ -1,0 +1,75 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+extension NetworkQueue {
+    /// Enqueues a request.
+    ///
+    /// - Parameters:
+    ///   - request: what to send.
+    ///   - completion: called once with the result, on the queue's `callbackQueue`.
+    /// - Returns: the operation, to cancel it or to depend on it.
+    @discardableResult
+    public func send(
+        _ request: URLRequest,
+        completion: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void = { _ in }
+    ) -> NetworkOperation {
+        let operation = NetworkOperation(request)
+        operation.onCompletion(completion)
+        addOperation(operation)
+        return operation
+    }
+
+    /// Enqueues a request and decodes its response from JSON.
+    ///
+    /// - Parameters:
+    ///   - request: what to send.
+    ///   - type: what the response is to be.
+    ///   - decoder: how JSON is read. Decoding does not happen on the `callbackQueue`.
+    ///   - completion: called once with the value or the failure, on the queue's `callbackQueue`.
+    /// - Returns: the operation, to cancel it or to depend on it.
+    @discardableResult
+    public func send<Value: Decodable & Sendable>(
+        _ request: URLRequest, decoding type: Value.Type, using decoder: JSONDecoder = JSONDecoder(),
+        completion: @escaping @Sendable (Result<Value, NetworkError>) -> Void
+    ) -> NetworkOperation {
+        let operation = NetworkOperation(request)
+        let callbackQueue = configuration.callbackQueue
+        operation.whenEnded { result in
+            DispatchQueue.global().async {
+                let value: Result<Value, NetworkError>
+                do throws(NetworkError) {
+                    value = .success(try result.get().decoded(as: type, using: decoder))
+                } catch {
+                    value = .failure(error)
+                }
+                callbackQueue.async { completion(value) }
+            }
+        }
+        addOperation(operation)
+        return operation
+    }
+
+    /// Enqueues a request and awaits its response. Cancelling the task cancels the request; one that is cancelled
+    /// already sends nothing.
+    public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
+        if Task.isCancelled { throw .cancelled }
+        let operation = NetworkOperation(request)
+        addOperation(operation)
+        return try await operation.response
+    }
+
+    /// Enqueues a request and awaits the body of its response; see ``response(for:)``.
+    public func data(for request: URLRequest) async throws(NetworkError) -> Data {
+        try await response(for: request).data
+    }
+
+    /// Enqueues a request and awaits its response, decoded from JSON; see ``response(for:)``.
+    public func value<Value: Decodable>(
+        for request: URLRequest, as type: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
+    ) async throws(NetworkError) -> Value {
+        try await response(for: request).decoded(as: type, using: decoder)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// An `OperationQueue` for requests: slots on the wire, suspension, retry, and one session for all.
+///
+/// ```swift
+/// let queue = NetworkQueue(session: session) {
+///     $0.maxConcurrentRequests = 16
+///     $0.retryPolicy = .default
+/// }
+/// ```
+///
+/// It takes any `Operation`. A ``NetworkOperation`` waits outside Foundation's list until its dependencies have finished,
+/// so long chains and wide fans cost no more than independent requests, and no wake-up is lost. Where `OperationQueue`
+/// traps, this queue has a rule: adding an operation a second time, or one that another `NetworkQueue` has taken or that
+/// has started, does nothing; a `maxConcurrentOperationCount` below -1 counts as -1. (An operation that waits in a plain
+/// `OperationQueue` cannot be recognised: adding it here too ends in Foundation's trap.)
+///
+/// Letting go of a queue does not stop its work: what was added runs to its end, as with `OperationQueue`. A queue that is
+/// let go of while suspended is kept by its operations; cancel them and set `isSuspended` to false first.
+open class NetworkQueue: OperationQueue, @unchecked Sendable {
+    /// The session over which the queue's requests go.
+    public let session: NetworkSession
+
+    let configurationBox: ConfigurationBox
+    let laneMember: Lane.MemberID
+    private let waitingRoom = Locked(WaitingRoom())
+
+    /// The settings that the queue was made with.
+    public var configuration: Configuration { configurationBox.value }
+
+    /// A queue over a session.
+    ///
+    /// - Parameters:
+    ///   - session: may be shared by several queues; together they keep within its connections per host.
+    ///   - configure: changes the settings from their defaults.
+    public init(session: NetworkSession = .shared, configure: (inout Configuration) -> Void = { _ in }) {
+        var configuration = Configuration()
+        configure(&configuration)
+        self.session = session
+        configurationBox = ConfigurationBox(value: configuration)
+        laneMember = session.lane.join(
+            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost)
+        super.init()
+    }
+
+    /// A queue over ``NetworkSession/shared`` with the default settings.
+    public override convenience init() {
+        self.init(session: .shared) { _ in }
+    }
+
+    deinit {
+        session.lane.part(laneMember)
+    }
+
+    // MARK: Adding
+
+    /// Adds an operation; without effect for one that has been added, or has started.
+    open override func addOperation(_ operation: Operation) {
+        add(operation)
+    }
+
+    /// Adds operations, in any order of their dependencies.
+    open override func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
+        for operation in operations { add(operation) }
+        guard wait else { return }
+        for operation in operations { operation.waitUntilFinished() }
+    }
+
+    /// Adds a barrier: it runs when everything added before has finished, and what is added after waits for it.
+    ///
+    /// On a suspended queue it waits as everything does.
+    open override func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
+        let operation = BlockOperation(block: barrier)
+        let before = unfinishedOperations
+        for other in before { operation.addDependency(other) }
+        let isFirst = waitingRoom.withLock { $0.addBarrier(operation) }
+        if isFirst { pass(barrier: operation) }
+    }
+
+    private func add(_ operation: Operation) {
+        if let request = operation as? NetworkOperation {
+            guard request.claim(for: self) else { return }
+        }
+        guard waitingRoom.withLock({ $0.enter(operation) }) else { return pass(operation) }
+        if let request = operation as? NetworkOperation { admit(request) }
+    }
+
+    /// A request may have become ready, or was cancelled: lets it out of the waiting room, once.
+    func admit(_ request: NetworkOperation) {
+        let isCancelled = request.result != nil
+        guard isCancelled || request.hasFinishedDependencies else { return }
+        if waitingRoom.withLock({ $0.leave(request, isCancelled: isCancelled) }) { pass(request) }
+    }
+
+    /// Hands an operation to Foundation.
+    private func pass(_ operation: Operation) {
+        super.addOperation(operation)
+        if !operation.dependencies.isEmpty { scheduleAgain() }
+    }
+
+    private func pass(barrier: BlockOperation) {
+        super.addOperation(barrier)
+        FinishWatch.shared.observe(barrier, by: ObjectIdentifier(barrier)) { self.barrierEnded() }
+        scheduleAgain()
+    }
+
+    private func barrierEnded() {
+        let next = waitingRoom.withLock { $0.barrierEnded() }
+        for operation in next.passed {
+            if let request = operation as? NetworkOperation { admit(request) } else { pass(operation) }
+        }
+        if let barrier = next.barrier { pass(barrier: barrier) }
+    }
+
+    // MARK: Suspension and width
+
+    /// Whether the queue is suspended: nothing new goes on the wire, be it an operation that has not started, an attempt
+    /// in line, or a retry that comes due. Requests that are on the wire run on.
+    open override var isSuspended: Bool {
+        get { super.isSuspended }
+        set {
+            if newValue {
+                session.lane.hold(.suspended, member: laneMember)
+                super.isSuspended = true
+            } else {
+                super.isSuspended = false
+                session.lane.release(.suspended, member: laneMember)
+            }
+        }
+    }
+
+    /// How many operations may be executing at once, in line for a slot or waiting for a retry; any number by default.
+    /// A value below -1 counts as -1, the default.
+    open override var maxConcurrentOperationCount: Int {
+        get { super.maxConcurrentOperationCount }
+        set {
+            super.maxConcurrentOperationCount = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
+        }
+    }
+
+    // MARK: All operations
+
+    /// Every operation that was added and has not finished, at this moment.
+    ///
+    /// Foundation's `operations` and `operationCount`, which cannot be overridden, leave out requests that wait for their
+    /// dependencies.
+    public var unfinishedOperations: [Operation] {
+        super.operations + waitingRoom.withLock { $0.operations }
+    }
+
+    /// Cancels every operation that has not finished. None of them is sent to the network to be cancelled there.
+    open override func cancelAllOperations() {
+        session.lane.hold(.cancelling, member: laneMember)
+        for operation in unfinishedOperations { operation.cancel() }
+        session.lane.release(.cancelling, member: laneMember)
+    }
+
+    /// Blocks the thread until everything that was added has finished. Never call it from one of the queue's operations.
+    open override func waitUntilAllOperationsAreFinished() {
+        while true {
+            let unfinished = unfinishedOperations
+            guard !unfinished.isEmpty else { return }
+            for operation in unfinished { operation.waitUntilFinished() }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// The operations of a queue that Foundation has not been given yet: pure, without lock.
+///
+/// Requests wait here for their dependencies, and everything waits here while a barrier is pending. Whoever takes an
+/// operation out hands it to Foundation; so that happens once, whatever races.
+struct WaitingRoom {
+    private struct Guest {
+        let operation: Operation
+        let number: Int
+    }
+
+    private enum Item {
+        case operation(ObjectIdentifier)
+        case barrier(BlockOperation)
+    }
+
+    private var guests: [ObjectIdentifier: Guest] = [:]
+    /// What was added after the barrier that is pending, in order.
+    private var behindBarrier: [Item] = []
+    private var blocked: Set<ObjectIdentifier> = []
+    private var isBarrierPending = false
+    private var nextNumber = 0
+
+    /// The guests in order of arrival.
+    var operations: [Operation] {
+        guests.isEmpty ? [] : guests.values.sorted { $0.number < $1.number }.map(\.operation)
+    }
+
+    /// Takes an operation in. False if it need not wait here: it is none of ours, and no barrier is pending.
+    mutating func enter(_ operation: Operation) -> Bool {
+        guard operation is NetworkOperation || isBarrierPending else { return false }
+        let identifier = ObjectIdentifier(operation)
+        nextNumber += 1
+        guests[identifier] = Guest(operation: operation, number: nextNumber)
+        if isBarrierPending {
+            behindBarrier.append(.operation(identifier))
+            blocked.insert(identifier)
+        }
+        return true
+    }
+
+    /// Takes an operation out that may run. False if it is not here, or behind a barrier; a cancelled one passes that.
+    mutating func leave(_ operation: Operation, isCancelled: Bool) -> Bool {
+        let identifier = ObjectIdentifier(operation)
+        guard isCancelled || !blocked.contains(identifier) else { return false }
+        blocked.remove(identifier)
+        return guests.removeValue(forKey: identifier) != nil
+    }
+
+    /// A barrier is added. True if it is the first, and so may be handed to Foundation.
+    mutating func addBarrier(_ barrier: BlockOperation) -> Bool {
+        guard isBarrierPending else {
+            isBarrierPending = true
+            return true
+        }
+        behindBarrier.append(.barrier(barrier))
+        return false
+    }
+
+    /// The barrier has run: what waited for it may go, up to the next.
+    mutating func barrierEnded() -> (passed: [Operation], barrier: BlockOperation?) {
+        var passed: [Operation] = []
+        for (index, item) in behindBarrier.enumerated() {
+            switch item {
+            case .barrier(let barrier):
+                behindBarrier.removeFirst(index + 1)
+                return (passed, barrier)
+            case .operation(let identifier):
+                guard blocked.remove(identifier) != nil, let guest = guests[identifier] else { continue }
+                if !(guest.operation is NetworkOperation) { guests[identifier] = nil }
+                passed.append(guest.operation)
+            }
+        }
+        behindBarrier = []
+        isBarrierPending = false
+        return (passed, nil)
+    }
+}

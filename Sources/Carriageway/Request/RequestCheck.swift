@@ -1,0 +1,88 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The check that every request passes before it leaves: what would hang, trap or inject fails here with a reason.
+enum RequestCheck {
+    /// The request as it can be sent: scheme in small letters, a content type where there is a body.
+    static func checked(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+        var request = request
+        request.url = try checked(request.url)
+        try checkMethodAndBody(of: request)
+        for (name, value) in request.allHTTPHeaderFields ?? [:] {
+            try checkHeader(name, value)
+        }
+        // Foundation would say application/x-www-form-urlencoded for some kinds of task, and nothing for others.
+        if request.httpBody != nil || request.httpBodyStream != nil,
+            request.value(forHTTPHeaderField: "Content-Type") == nil
+        {
+            request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+        }
+        return request
+    }
+
+    private static func checked(_ url: URL?) throws(NetworkError) -> URL {
+        guard let url, !url.absoluteString.isEmpty else { throw .invalidRequest("the URL is empty") }
+        guard let scheme = url.scheme else { throw .invalidRequest("the URL has no scheme") }
+        let plainScheme = scheme.lowercased()
+        guard plainScheme == "http" || plainScheme == "https" else {
+            throw .invalidRequest("the scheme \"\(scheme)\" is not http or https")
+        }
+        guard let host = url.host, !host.isEmpty else { throw .invalidRequest("the URL has no host") }
+        if let port = url.port, !(1...65_535 ~= port) { throw .invalidRequest("the port \(port) does not exist") }
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
+            if host.contains(":") { throw .invalidRequest("IPv6 addresses in URLs do not work with URLSession on Linux") }
+        #endif
+        guard scheme != plainScheme else { return url }
+        // Foundation on Linux takes "HTTP" for an unknown scheme.
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.scheme = plainScheme
+        guard let normalized = parts?.url else { throw .invalidRequest("the URL is malformed") }
+        return normalized
+    }
+
+    private static func checkMethodAndBody(of request: URLRequest) throws(NetworkError) {
+        let method = request.httpMethod ?? "GET"
+        guard isToken(method) else { throw .invalidRequest("the method is not a token of RFC 9110") }
+        // URLSession refuses a GET with a body after it has been sent on its way; an empty one counts as none.
+        guard method == "GET" || method == "HEAD" else { return }
+        guard request.httpBody?.isEmpty ?? true, request.httpBodyStream == nil else {
+            throw .invalidRequest("a \(method) request has no body")
+        }
+    }
+
+    private static func checkHeader(_ name: String, _ value: String) throws(NetworkError) {
+        guard isToken(name) else { throw .invalidRequest("a header name is not a token of RFC 9110") }
+        switch name.lowercased() {
+        case "content-length", "transfer-encoding", "host", "connection", "expect":
+            throw .invalidRequest("the header \(name) is set by the transport")
+        default: break
+        }
+        let isClean = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+        guard isClean else { throw .invalidRequest("the value of the header \(name) has control characters") }
+    }
+
+    /// Whether the text is a token (RFC 9110, section 5.6.2).
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+extension URLRequest {
+    /// Host and port, under which slots, holds and budgets are kept; the port is given even where it is the usual one.
+    var hostKey: String {
+        guard let url, let host = url.host else { return "" }
+        return "\(host.lowercased()):\(url.port ?? (url.scheme == "https" ? 443 : 80))"
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// The record of one attempt to get a response.
+public struct NetworkAttempt: Sendable {
+    /// How an attempt ended.
+    public enum Outcome: Sendable {
+        /// The response was accepted; with its status.
+        case succeeded(statusCode: Int)
+        /// The attempt failed.
+        case failed(NetworkError)
+    }
+
+    /// Counts from 1.
+    public let number: Int
+
+    /// When the attempt got its slot, by the calendar.
+    public let started: Date
+
+    /// From the slot to the end of the attempt, on a monotonic clock; waiting in line is not part of it.
+    public let duration: Duration
+
+    /// How it ended.
+    public let outcome: Outcome
+
+    /// Why no further attempt followed this failure; nil if one did, or if it succeeded.
+    public internal(set) var notRetried: NotRetriedReason?
+}
+
+/// Why a failed attempt was not followed by another.
+public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
+    /// The operation was cancelled.
+    case cancelled
+    /// The failure is not transient: the same request would fail again.
+    case notTransient
+    /// The caller's `shouldRetry(after:)` or the policy's own closure said no.
+    case declined
+    /// The request may have reached the server and its method is not idempotent (RFC 9110, section 9.2.2).
+    case nonIdempotent
+    /// The body was a stream, which can be read only once.
+    case bodyNotReplayable
+    /// `maxRetries` are used up.
+    case noAttemptsLeft
+    /// The host's retry budget is used up: too many requests to it fail.
+    case budget
+    /// The server asked for a longer wait than the policy's `maxRetryAfter`; with that wait.
+    case retryAfterTooLong(Duration)
+    /// The wait would outlast the operation's `timeout`.
+    case deadline
+
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .notTransient: "not transient"
+        case .declined: "declined"
+        case .nonIdempotent: "not idempotent"
+        case .bodyNotReplayable: "body cannot be read again"
+        case .noAttemptsLeft: "no attempts left"
+        case .budget: "budget"
+        case .retryAfterTooLong(let wait): "Retry-After of \(wait.components.seconds) s is too long"
+        case .deadline: "deadline"
+        }
+    }
+}

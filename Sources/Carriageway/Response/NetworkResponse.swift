@@ -1,0 +1,49 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What a request that succeeded brought.
+public struct NetworkResponse: Sendable {
+    /// The body, decompressed; empty if there was none.
+    public let data: Data
+
+    /// Status and headers, of the last hop where redirects were followed.
+    public let http: HTTPURLResponse
+
+    /// The request as it was sent last: after `prepare`, and after redirects.
+    public let request: URLRequest
+
+    /// Every attempt that was made, in order; the last one succeeded.
+    public let attempts: [NetworkAttempt]
+
+    /// The HTTP status code.
+    public var statusCode: Int { http.statusCode }
+
+    /// A response of given parts, for tests of code that takes one.
+    public init(data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = []) {
+        self.data = data
+        self.http = http
+        self.request = request
+        self.attempts = attempts
+    }
+
+    /// The body as a value.
+    ///
+    /// - Parameters:
+    ///   - type: the type to decode; can be left to inference.
+    ///   - decoder: how JSON is read.
+    /// - Throws: ``NetworkError/noResponseData(_:)`` if there is no body, ``NetworkError/decodingFailed(_:_:)``
+    ///   if it does not fit.
+    public func decoded<Value: Decodable>(as type: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder())
+        throws(NetworkError) -> Value
+    {
+        guard !data.isEmpty else { throw .noResponseData(http) }
+        do {
+            return try decoder.decode(type, from: data)
+        } catch {
+            throw .decodingFailed(error, self)
+        }
+    }
+}

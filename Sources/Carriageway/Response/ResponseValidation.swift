@@ -1,0 +1,78 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Which responses count as a success.
+///
+/// ```swift
+/// operation.validation = .default.contentTypes("application/json")
+/// operation.validation = .statuses(200..<300)
+/// operation.validation = .none
+/// ```
+public struct ResponseValidation: Sendable {
+    private var acceptedStatuses: [ClosedRange<Int>]
+    private var acceptedTypes: [String] = []
+    private var check: (@Sendable (HTTPURLResponse, Data) -> String?)?
+
+    /// Accepts every status below 400, and every content type.
+    public static let `default` = ResponseValidation(acceptedStatuses: [Int.min...399])
+
+    /// Accepts everything: a 404 is a response like any other.
+    public static let none = ResponseValidation(acceptedStatuses: [Int.min...Int.max])
+
+    /// Accepts the statuses in the given ranges only.
+    public static func statuses(_ ranges: Range<Int>...) -> ResponseValidation {
+        ResponseValidation(acceptedStatuses: ranges.filter { !$0.isEmpty }.map { $0.lowerBound...($0.upperBound - 1) })
+    }
+
+    /// The same, and the response's content type must be one of these, `*/*` and `type/*` among them.
+    ///
+    /// Parameters such as `charset` are not compared, nor is the case. A response without a body always passes.
+    public func contentTypes(_ types: String...) -> ResponseValidation {
+        var copy = self
+        copy.acceptedTypes = types.map { $0.lowercased() }
+        return copy
+    }
+
+    /// The same, and `check` must find no fault: it returns nil, or the reason why the response is not acceptable.
+    public func checked(by check: @escaping @Sendable (HTTPURLResponse, Data) -> String?) -> ResponseValidation {
+        var copy = self
+        copy.check = check
+        return copy
+    }
+
+    /// Whether code of the caller takes part, which must not run on a session's queues.
+    var callsOut: Bool { check != nil }
+
+    /// Why the response is a failure; nil if it is none.
+    func failure(of response: HTTPURLResponse, _ data: Data) -> NetworkError? {
+        let status = response.statusCode
+        guard acceptedStatuses.contains(where: { $0.contains(status) }) else {
+            return status >= 400
+                ? .endpointError(response, data)
+                : .unacceptableResponse(response, data, reason: "status \(status)")
+        }
+        if !acceptedTypes.isEmpty, !data.isEmpty {
+            let type = Self.essence(of: response.value(forHTTPHeaderField: "Content-Type") ?? "")
+            guard acceptedTypes.contains(where: { Self.type(type, fits: Self.essence(of: $0)) }) else {
+                return .unacceptableResponse(
+                    response, data, reason: type.isEmpty ? "no content type" : "content type \(type)")
+            }
+        }
+        return check?(response, data).map { .unacceptableResponse(response, data, reason: $0) }
+    }
+
+    /// A media type without its parameters, in small letters.
+    private static func essence(of type: String) -> String {
+        (type.split(separator: ";", omittingEmptySubsequences: false).first ?? "")
+            .trimmingCharacters(in: .whitespaces).lowercased()
+    }
+
+    private static func type(_ type: String, fits pattern: String) -> Bool {
+        if pattern == "*/*" { return true }
+        if pattern.hasSuffix("/*") { return type.hasPrefix(pattern.dropLast()) }
+        return type == pattern
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What becomes of a failed attempt.
+enum RetryVerdict: Equatable {
+    /// Back in line after the delay; the retry costs so much of the host's budget.
+    case retry(after: Duration, cost: Int)
+    case giveUp(NotRetriedReason)
+}
+
+/// All that the decision over a retry depends on, so that it is a pure function.
+struct RetryQuestion {
+    var policy: RetryPolicy
+    var error: NetworkError
+    var request: URLRequest
+    /// All attempts so far, the failed one last.
+    var attempts: [NetworkAttempt]
+    /// What a custom policy said.
+    var decision: RetryDecision
+    /// What `shouldRetry(after:)` of the operation said.
+    var isWanted: Bool
+    /// Whether a byte of a response had come.
+    var hasBegunResponse: Bool
+    /// Whether this operation was once tried again at once because its connection had died idle.
+    var hasRetriedIdleConnection: Bool
+    /// Nil where no budget is kept.
+    var budget: RetryBudget?
+    /// The tokens that the host owes.
+    var spent: Int
+    var now: ContinuousClock.Instant
+    var date: Date
+    var deadline: ContinuousClock.Instant?
+    /// A number between 0 and 1.
+    var random: Double
+
+    func verdict() -> RetryVerdict {
+        guard isWanted else {
+            return .giveUp(decision == .automatic && !error.shouldRetry ? .notTransient : .declined)
+        }
+        if hasBeenMisdirectedTwice { return .giveUp(.notTransient) }
+        guard MethodRule.allows(request, after: error, policy: policy) else { return .giveUp(.nonIdempotent) }
+        guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
+        guard attempts.count <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
+        if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }
+        return timed()
+    }
+
+    private var cost: Int {
+        guard let budget else { return 0 }
+        return isBusy ? budget.busyCost : budget.cost
+    }
+
+    private func timed() -> RetryVerdict {
+        let asked = error.response.flatMap { RetryAfter.delay(in: $0, now: date) }
+        if let asked, asked > policy.maxRetryAfter { return .giveUp(.retryAfterTooLong(asked)) }
+        let delay = delay(asked: asked)
+        if let deadline, now.advanced(by: delay) >= deadline { return .giveUp(.deadline) }
+        return .retry(after: delay, cost: cost)
+    }
+
+    private func delay(asked: Duration?) -> Duration {
+        if isIdleConnectionLoss { return .zero }
+        var delay = policy.backoff.delay(beforeRetry: attempts.count, isBusy: isBusy, random: random)
+        if case .retryAfter(let wanted) = decision { delay = wanted.saturated }
+        guard let asked, asked > .zero else { return delay }
+        // Not all who were told the same time shall come at the same moment.
+        let spread = min(asked.inSeconds / 10, 1) * random
+        return max(delay, asked + .saturating(seconds: spread))
+    }
+
+    /// A kept-alive connection that the server closed while it was idle: nothing is wrong, so once there is no wait.
+    var isIdleConnectionLoss: Bool {
+        error.isLostConnection && !hasBegunResponse && !hasRetriedIdleConnection
+            && MethodRule.isSafe(request.httpMethod ?? "GET")
+    }
+
+    private var isBusy: Bool {
+        guard let status = error.response?.statusCode else { return false }
+        return status == 429 || status == 503
+    }
+
+    /// 421 says that the connection was the wrong one; a second time it is not (RFC 9110, section 15.5.20).
+    private var hasBeenMisdirectedTwice: Bool {
+        let misdirected = attempts.count { attempt in
+            guard case .failed(.endpointError(let response, _)) = attempt.outcome else { return false }
+            return response.statusCode == 421
+        }
+        return misdirected > 1 && error.response?.statusCode == 421
+    }
+}

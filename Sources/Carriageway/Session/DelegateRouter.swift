@@ -1,0 +1,43 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Maps the identifiers of transport tasks back to the exchanges, and so to the operations, that own them.
+///
+/// Every event goes to its owner in O(1); an event of a task that nobody owns any longer is dropped.
+final class DelegateRouter: TransportEvents {
+    private let owners = Locked<[Int: Exchange]>([:])
+
+    /// How many tasks have an owner.
+    var count: Int { owners.withLock { $0.count } }
+
+    func register(_ exchange: Exchange, for identifier: Int) {
+        owners.withLock { $0[identifier] = exchange }
+    }
+
+    /// All exchanges on the wire.
+    var exchanges: [Exchange] { owners.withLock { Array($0.values) } }
+
+    func task(_ identifier: Int, received response: HTTPURLResponse) {
+        owner(of: identifier)?.received(response, by: identifier)
+    }
+
+    func task(_ identifier: Int, received data: Data) {
+        owner(of: identifier)?.received(data, by: identifier)
+    }
+
+    func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64) {
+        owner(of: identifier)?.sent()
+    }
+
+    func task(_ identifier: Int, completedWith error: NetworkError?) {
+        let owner = owners.withLock { $0.removeValue(forKey: identifier) }
+        owner?.completed(by: identifier, error: error)
+    }
+
+    private func owner(of identifier: Int) -> Exchange? {
+        owners.withLock { $0[identifier] }
+    }
+}

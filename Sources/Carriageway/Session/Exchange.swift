@@ -1,0 +1,248 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// One attempt on the wire: its task, the tasks of the redirects it follows, and what has come so far.
+///
+/// It ends once, on the session's pipeline queue, unless its owner abandons it before. At most one of its tasks is
+/// alive at any time.
+final class Exchange: Sendable {
+    /// A complete response, and the request that got it.
+    struct Reply: Sendable {
+        let http: HTTPURLResponse
+        let data: Data
+        let request: URLRequest
+    }
+
+    /// How the exchange ended.
+    struct Outcome: Sendable {
+        let result: Result<Reply, NetworkError>
+        /// Whether a byte of a response came.
+        let hasBegunResponse: Bool
+        /// The request as it was sent last.
+        let request: URLRequest
+    }
+
+    private enum Phase {
+        case between
+        case running(Int)
+        case ended
+    }
+
+    private struct State {
+        var phase = Phase.between
+        var request: URLRequest
+        var redirects = 0
+        var response: HTTPURLResponse?
+        var data = Data()
+        /// Why the task was cancelled by us; what the transport says of it does not count.
+        var failure: NetworkError?
+        var lastActivity: ContinuousClock.Instant
+        var idleTimer: ScheduledTimer?
+    }
+
+    private let session: NetworkSession
+    private let state: Locked<State>
+    private let onBytes: (@Sendable (_ received: Int64, _ expected: Int64) -> Void)?
+    private let onEnd: @Sendable (Outcome) -> Void
+
+    /// An exchange that has not begun; `request` is a checked one.
+    init(
+        request: URLRequest, session: NetworkSession,
+        onBytes: (@Sendable (_ received: Int64, _ expected: Int64) -> Void)?,
+        onEnd: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.session = session
+        self.onBytes = onBytes
+        self.onEnd = onEnd
+        state = Locked(State(request: request, lastActivity: session.time.now))
+    }
+
+    /// Puts the request on the wire, unless the exchange was abandoned before.
+    func start() {
+        let request = state.withLock { $0.request }
+        let canSend = session.transport.start(request) { identifier in
+            let isWanted = state.withLock { state in
+                guard case .between = state.phase else { return false }
+                state.phase = .running(identifier)
+                return true
+            }
+            // Registered in the same breath: the task cannot give an event before its owner is known.
+            if isWanted { session.router.register(self, for: identifier) }
+            return isWanted
+        }
+        guard canSend else { return fail(with: .sessionInvalidated) }
+        if !session.transport.keepsIdleTimeout(of: request) { watchIdleTime(of: request) }
+    }
+
+    /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
+    func abandon() {
+        let (running, timer) = state.withLock { state in
+            defer { state.phase = .ended }
+            state.data = Data()
+            guard case .running(let identifier) = state.phase else { return (nil as Int?, state.idleTimer) }
+            return (identifier, state.idleTimer)
+        }
+        timer?.cancel()
+        if let running { session.transport.cancel(running) }
+    }
+
+    /// Ends the exchange with a failure of ours.
+    func fail(with error: NetworkError) {
+        let running: Int?? = state.withLock { state in
+            guard state.failure == nil else { return nil }
+            switch state.phase {
+            case .ended: return nil
+            case .between:
+                state.failure = error
+                return .some(nil)
+            case .running(let identifier):
+                state.failure = error
+                return .some(identifier)
+            }
+        }
+        guard let running else { return }
+        if let running { session.transport.cancel(running) }
+        end(failure: error)
+    }
+}
+
+// MARK: - Events of the transport, by way of the router
+
+extension Exchange {
+    func received(_ response: HTTPURLResponse, by identifier: Int) {
+        record(by: identifier) { state in
+            // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
+            state.response = response
+            state.data = Data()
+        }
+    }
+
+    func received(_ data: Data, by identifier: Int) {
+        let progress: (Int64, Int64)? = record(by: identifier) { state in
+            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
+            return (Int64(state.data.count), state.response?.bodyLength ?? -1)
+        }
+        if let progress { onBytes?(progress.0, progress.1) }
+    }
+
+    func sent() {
+        let now = session.time.now
+        state.withLock { $0.lastActivity = now }
+    }
+
+    func completed(by identifier: Int, error: NetworkError?) {
+        enum Step {
+            case nothing
+            case hop
+            case end(NetworkError?)
+        }
+        let step: Step = state.withLock { state in
+            guard case .running(identifier) = state.phase, state.failure == nil else { return .nothing }
+            if let error { return .end(error) }
+            guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
+            switch Redirect(of: response, to: state.request, followed: state.redirects) {
+            case .stay: return .end(nil)
+            case .refuse(let code): return .end(.urlError(URLError(code)))
+            case .follow(let next):
+                state.phase = .between
+                state.request = next
+                state.redirects += 1
+                state.response = nil
+                state.data = Data()
+                return .hop
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .hop: session.pipeline.async { self.hop() }
+        case .end(let error): end(failure: error)
+        }
+    }
+
+    /// Sends the request that a redirect led to; it is checked as the first one was.
+    private func hop() {
+        do {
+            let checked = try RequestCheck.checked(state.withLock { $0.request })
+            state.withLock { $0.request = checked }
+            start()
+        } catch {
+            fail(with: error)
+        }
+    }
+
+    @discardableResult
+    private func record<Result>(by identifier: Int, _ change: (inout State) -> Result) -> Result? {
+        let now = session.time.now
+        return state.withLock { state in
+            guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
+            state.lastActivity = now
+            return change(&state)
+        }
+    }
+
+    private func end(failure: NetworkError?) {
+        session.pipeline.async {
+            let (outcome, timer): (Outcome?, ScheduledTimer?) = self.state.withLock { state in
+                if case .ended = state.phase { return (nil, state.idleTimer) }
+                state.phase = .ended
+                return (Self.outcome(of: &state, failure: failure), state.idleTimer)
+            }
+            timer?.cancel()
+            if let outcome { self.onEnd(outcome) }
+        }
+    }
+
+    private static func outcome(of state: inout State, failure: NetworkError?) -> Outcome {
+        let result: Result<Reply, NetworkError> =
+            if let failure {
+                .failure(failure)
+            } else if let response = state.response {
+                .success(Reply(http: response, data: state.data, request: state.request))
+            } else {
+                .failure(.urlError(URLError(.badServerResponse)))
+            }
+        state.data = Data()
+        return Outcome(result: result, hasBegunResponse: state.response != nil, request: state.request)
+    }
+}
+
+// MARK: - Idle timeout, where the transport's own is too coarse
+
+extension Exchange {
+    private func watchIdleTime(of request: URLRequest) {
+        let timeout = session.transport.idleTimeout(of: request)
+        let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
+            [weak self] in self?.idleTimeCameUp(timeout, of: request)
+        }
+        let isLate = state.withLock { state in
+            if case .ended = state.phase { return true }
+            state.idleTimer = timer
+            return false
+        }
+        if isLate { timer.cancel() }
+    }
+
+    private func idleTimeCameUp(_ timeout: Duration, of request: URLRequest) {
+        let now = session.time.now
+        let isOver: Bool? = state.withLock { state in
+            if case .ended = state.phase { return nil }
+            return state.lastActivity.advanced(by: timeout) <= now
+        }
+        switch isOver {
+        case nil: break
+        case true?: fail(with: .urlError(URLError(.timedOut)))
+        case false?: watchIdleTime(of: request)
+        }
+    }
+}
+
+extension HTTPURLResponse {
+    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
+    fileprivate var bodyLength: Int64 {
+        let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+        return coding == "identity" ? expectedContentLength : -1
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The shared session: it puts requests on the wire and hands each event to the request that owns the task.
+///
+/// One session serves many queues. Its requests keep it alive; it ends when the last of them has ended and nobody
+/// else holds it. It can be ended before with ``invalidateAndCancel()`` or ``finishTasksAndInvalidate()``; requests
+/// after that fail with ``NetworkError/sessionInvalidated``.
+public final class NetworkSession: Sendable {
+    /// A session with the default configuration, for all that need no other. It cannot be invalidated.
+    public static let shared = NetworkSession(configuration: .default)
+
+    let transport: any Transport
+    let router: DelegateRouter
+    let lane: Lane
+    let time: any TimeSource
+    let random: @Sendable () -> Double
+    let spending = Locked(RetrySpending())
+    /// Where events of the delegate queue are worked upon, so that it is free for the next. Nothing of the caller's runs
+    /// here.
+    let pipeline = DispatchQueue(label: "carriageway.pipeline")
+    private let invalidated = Locked(false)
+
+    /// A session of its own.
+    ///
+    /// - Parameter configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
+    ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README.
+    public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
+        self.init { URLSessionTransport(configuration: configuration, events: $0) }
+    }
+
+    package init(
+        time: any TimeSource = SystemTime.shared,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        transport: (any TransportEvents) -> any Transport
+    ) {
+        router = DelegateRouter()
+        self.transport = transport(router)
+        self.time = time
+        self.random = random
+        lane = Lane(connectionsPerHost: self.transport.maxConnectionsPerHost, time: time)
+    }
+
+    deinit {
+        transport.invalidate(cancellingTasks: false)
+    }
+
+    /// Sends a request past every queue: at once, without retry and without credential.
+    ///
+    /// - Throws: ``NetworkError``; a status of 400 and above is ``NetworkError/endpointError(_:_:)``.
+    public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
+        if Task.isCancelled { throw .cancelled }
+        let operation = NetworkOperation(request, session: self)
+        operation.retryPolicy = .never
+        operation.begin(on: nil)
+        return try await operation.response
+    }
+
+    /// Sends a request past every queue and gives the body of its response; see ``response(for:)``.
+    public func data(for request: URLRequest) async throws(NetworkError) -> Data {
+        try await response(for: request).data
+    }
+
+    /// Ends the session at once: requests on the wire and in line fail with ``NetworkError/sessionInvalidated``.
+    ///
+    /// Without effect on ``shared``, as with `URLSession`.
+    public func invalidateAndCancel() {
+        invalidate(cancellingTasks: true)
+    }
+
+    /// Ends the session once the requests on the wire have ended; those in line fail with
+    /// ``NetworkError/sessionInvalidated``.
+    ///
+    /// Without effect on ``shared``, as with `URLSession`.
+    public func finishTasksAndInvalidate() {
+        invalidate(cancellingTasks: false)
+    }
+
+    /// Whether the session takes no requests any longer.
+    var isInvalidated: Bool { invalidated.withLock { $0 } }
+
+    private func invalidate(cancellingTasks: Bool) {
+        guard self !== NetworkSession.shared else { return }
+        invalidated.withLock { $0 = true }
+        let exchanges = cancellingTasks ? router.exchanges : []
+        transport.invalidate(cancellingTasks: false)
+        for exchange in exchanges + (cancellingTasks ? router.exchanges : []) {
+            exchange.fail(with: .sessionInvalidated)
+        }
+        lane.close()
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// How bytes travel: one request out, one response in, and nothing else.
+///
+/// A transport does not follow redirects, does not retry, does not queue and knows no credential: all that is decided
+/// above it. Each task has an identifier that is unique within the transport, and ends with exactly one `completed`
+/// event, also when it was cancelled, unless `claim` refused it.
+package protocol Transport: AnyObject, Sendable {
+    /// How many connections a host gets at most; 0 or less means any number.
+    var maxConnectionsPerHost: Int { get }
+
+    /// Whether the transport itself ends a transfer that has been idle for the request's `timeoutInterval`.
+    ///
+    /// Where it does not, the session sets a timer of its own.
+    func keepsIdleTimeout(of request: URLRequest) -> Bool
+
+    /// How long a transfer may be idle, as the request says, else as the session's configuration says.
+    func idleTimeout(of request: URLRequest) -> Duration
+
+    /// Makes a task and starts it.
+    ///
+    /// - Parameters:
+    ///   - request: a request that ``RequestCheck`` has let pass.
+    ///   - claim: called once with the task's identifier before the task can send a byte or give an event. If it
+    ///     answers false the task is dropped unsent. It runs under the transport's lock, so that it and
+    ///     ``cancel(_:)`` have one order; it may take locks of its own but must not call the transport.
+    /// - Returns: whether there is a transport left to send with; false once it was invalidated.
+    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool
+
+    /// Ends the task; its `completed` event still comes. Harmless for tasks that have ended or never were.
+    func cancel(_ identifier: Int)
+
+    /// Makes no task from now on and lets go of the events' receiver once the last one has ended.
+    func invalidate(cancellingTasks: Bool)
+}
+
+/// Who is told what happens to a transport's tasks. The events of one task come one after the other.
+package protocol TransportEvents: AnyObject, Sendable {
+    /// Status and headers have come: at most once for each final response, never for a 1xx. What came before is void.
+    func task(_ identifier: Int, received response: HTTPURLResponse)
+    /// A part of the body has come, decompressed.
+    func task(_ identifier: Int, received data: Data)
+    /// A part of the request's body has been sent; the count is of all that was.
+    func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64)
+    /// The task has ended: no further event comes. Without an error the response is complete.
+    func task(_ identifier: Int, completedWith error: NetworkError?)
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The running tasks of a `URLSession`, and its delegate.
+///
+/// One lock guards making, cancelling and invalidating as well as the answer to a redirect. That is the one place in
+/// this package where something is done under a lock: on Linux the process dies if a task is cancelled between its
+/// redirect and the answer, or made after the session was invalidated. None of these calls waits for the delegate queue,
+/// and none calls back at once.
+final class URLSessionTasks: NSObject, URLSessionDataDelegate {
+    struct Record {
+        let task: URLSessionTask
+        var isCancelled = false
+        /// Whether a challenge was turned down, which ends the task as if it had been cancelled.
+        var isChallenged = false
+        var hasResponse = false
+        var foreignResponse: URLResponse?
+    }
+
+    struct Table {
+        var running: [Int: Record] = [:]
+        var isInvalidated = false
+    }
+
+    let table = Locked(Table())
+    private let events: any TransportEvents
+
+    init(events: any TransportEvents) {
+        self.events = events
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        let identifier = dataTask.taskIdentifier
+        if let http = response as? HTTPURLResponse {
+            // On Linux 100 and 103 come through here, before the response.
+            if http.statusCode >= 200 {
+                table.withLock { $0.running[identifier]?.hasResponse = true }
+                events.task(identifier, received: http)
+            }
+        } else {
+            table.withLock { $0.running[identifier]?.foreignResponse = response }
+        }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        events.task(dataTask.taskIdentifier, received: data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        events.task(task.taskIdentifier, sentBodyBytes: totalBytesSent, of: totalBytesExpectedToSend)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+            table.withLock { table in
+                guard let record = table.running[task.taskIdentifier], !record.isCancelled else { return }
+                completionHandler(nil)
+            }
+        #else
+            completionHandler(nil)
+        #endif
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+            // Default handling never completes the task on Linux. A rejection ends it as cancelled, with the 401 in hand.
+            table.withLock { $0.running[task.taskIdentifier]?.isChallenged = true }
+            completionHandler(.rejectProtectionSpace, nil)
+        #else
+            // Trust in the server and client certificates are the system's to judge; a password is asked of nobody.
+            switch challenge.protectionSpace.authenticationMethod {
+            case NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate:
+                completionHandler(.performDefaultHandling, nil)
+            default:
+                completionHandler(.rejectProtectionSpace, nil)
+            }
+        #endif
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let identifier = task.taskIdentifier
+        let record = table.withLock { $0.running.removeValue(forKey: identifier) }
+        guard let record else { return }
+        let isAnswered = record.isChallenged && !record.isCancelled
+        let http = task.response as? HTTPURLResponse
+        // A 3xx without a Location, and some refused challenges, come without a response event on Linux.
+        if !record.hasResponse, error == nil || isAnswered, let http {
+            events.task(identifier, received: http)
+        }
+        if let foreign = record.foreignResponse {
+            events.task(identifier, completedWith: .invalidResponseType(foreign))
+        } else if let error, !(isAnswered && http != nil) {
+            events.task(identifier, completedWith: .urlError(.mapped(from: error)))
+        } else {
+            events.task(identifier, completedWith: nil)
+        }
+    }
+}
