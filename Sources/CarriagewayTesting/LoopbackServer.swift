@@ -164,7 +164,9 @@ extension LoopbackServer {
         return parts.records.read { $0.peakByPath[path] ?? 0 }
     }
 
-    /// Forgets the requests, their count and the peaks. Connections and numbers go on counting.
+    /// Forgets the requests, their count and the peaks. Connections and numbers go on counting, and what is in flight
+    /// stays so: a client can have its answer a moment before the server counts it as ended, so await
+    /// ``waitUntilIdle()`` first where the new peak matters.
     public func resetRecords() {
         parts.records.update { $0.reset() }
     }

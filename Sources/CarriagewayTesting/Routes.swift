@@ -87,7 +87,7 @@ struct RouteTable {
 
     mutating func match(method: String, path: String) -> Match? {
         if exact[path] != nil, let match = Self.take(method, from: &exact[path, default: [:]]) { return match }
-        for index in prefixes.indices where path.hasPrefix(prefixes[index].prefix) {
+        for index in prefixes.indices where path.utf8.starts(with: prefixes[index].prefix.utf8) {
             if let match = Self.take(method, from: &prefixes[index].methods) { return match }
         }
         return nil

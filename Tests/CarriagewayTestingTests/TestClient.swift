@@ -131,12 +131,13 @@ final class TestClient {
         response.headers = lines
         guard !toHead, response.status >= 200 else { return response }
         if response.header("Transfer-Encoding") == "chunked" {
-            while let size = receive(through: "\r\n").flatMap({ Int($0.dropLast(2), radix: 16) }), size > 0 {
+            // CR LF is one character.
+            while let size = receive(through: "\r\n").flatMap({ Int($0.dropLast(), radix: 16) }), size > 0 {
                 guard let piece = receive(count: size + 2) else { return nil }
                 response.body.append(piece.dropLast(2))
             }
             while let line = receive(through: "\r\n"), line != "\r\n" {
-                response.headers.append(String(line.dropLast(2)))
+                response.headers.append(String(line.dropLast()))
             }
         } else {
             guard let body = receive(count: Int(response.header("Content-Length") ?? "0") ?? 0) else { return nil }
