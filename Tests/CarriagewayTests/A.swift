@@ -3,7 +3,7 @@ import CarriagewayTesting
 import Foundation
 import Testing
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 @Test func smoke() async throws {

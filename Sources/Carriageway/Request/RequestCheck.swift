@@ -34,7 +34,7 @@ enum RequestCheck {
         if let port = url.port, !(1...65_535 ~= port) { throw .invalidRequest("the port \(port) does not exist") }
         #if canImport(FoundationNetworking)
             // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
-            if host.contains(":") { throw .invalidRequest("IPv6 addresses in URLs do not work with URLSession on Linux") }
+            if host.contains(":") { throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address") }
         #endif
         guard scheme != plainScheme else { return url }
         // Foundation on Linux takes "HTTP" for an unknown scheme.

@@ -21,6 +21,11 @@ enum MethodRule {
         }
     }
 
+    /// Whether sending the request twice does what sending it once does, by its method or by its `Idempotency-Key`.
+    static func mayBeSentTwice(_ request: URLRequest) -> Bool {
+        isIdempotent(request.httpMethod ?? "GET") || request.value(forHTTPHeaderField: "Idempotency-Key") != nil
+    }
+
     /// Whether `request` may be sent again after `error`.
     static func allows(_ request: URLRequest, after error: NetworkError, policy: RetryPolicy) -> Bool {
         let method = request.httpMethod ?? "GET"

@@ -41,6 +41,11 @@ final class Exchange: Sendable {
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
         var idleTimer: ScheduledTimer?
+
+        var isEnded: Bool {
+            if case .ended = phase { return true }
+            return false
+        }
     }
 
     private let session: NetworkSession
@@ -62,6 +67,13 @@ final class Exchange: Sendable {
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
+        guard session.open(self) else { return fail(with: .sessionInvalidated) }
+        send()
+        // Abandoned before it was opened: then nobody else closes it.
+        if state.withLock({ $0.isEnded }) { session.close(self) }
+    }
+
+    private func send() {
         let request = state.withLock { $0.request }
         let canSend = session.transport.start(request) { identifier in
             let isWanted = state.withLock { state in
@@ -87,6 +99,7 @@ final class Exchange: Sendable {
         }
         timer?.cancel()
         if let running { session.transport.cancel(running) }
+        session.close(self)
     }
 
     /// Ends the exchange with a failure of ours.
@@ -167,7 +180,7 @@ extension Exchange {
         do {
             let checked = try RequestCheck.checked(state.withLock { $0.request })
             state.withLock { $0.request = checked }
-            start()
+            send()
         } catch {
             fail(with: error)
         }
@@ -186,11 +199,12 @@ extension Exchange {
     private func end(failure: NetworkError?) {
         session.pipeline.async {
             let (outcome, timer): (Outcome?, ScheduledTimer?) = self.state.withLock { state in
-                if case .ended = state.phase { return (nil, state.idleTimer) }
+                if state.isEnded { return (nil, state.idleTimer) }
                 state.phase = .ended
                 return (Self.outcome(of: &state, failure: failure), state.idleTimer)
             }
             timer?.cancel()
+            self.session.close(self)
             if let outcome { self.onEnd(outcome) }
         }
     }
@@ -218,9 +232,8 @@ extension Exchange {
             [weak self] in self?.idleTimeCameUp(timeout, of: request)
         }
         let isLate = state.withLock { state in
-            if case .ended = state.phase { return true }
-            state.idleTimer = timer
-            return false
+            if !state.isEnded { state.idleTimer = timer }
+            return state.isEnded
         }
         if isLate { timer.cancel() }
     }
@@ -228,7 +241,7 @@ extension Exchange {
     private func idleTimeCameUp(_ timeout: Duration, of request: URLRequest) {
         let now = session.time.now
         let isOver: Bool? = state.withLock { state in
-            if case .ended = state.phase { return nil }
+            if state.isEnded { return nil }
             return state.lastActivity.advanced(by: timeout) <= now
         }
         switch isOver {

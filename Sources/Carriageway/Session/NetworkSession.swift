@@ -22,7 +22,13 @@ public final class NetworkSession: Sendable {
     /// Where events of the delegate queue are worked upon, so that it is free for the next. Nothing of the caller's runs
     /// here.
     let pipeline = DispatchQueue(label: "carriageway.pipeline")
-    private let invalidated = Locked(false)
+    private let life = Locked(Life())
+
+    private struct Life {
+        var isInvalidated = false
+        /// The attempts that are on the wire, or between two redirects.
+        var exchanges: [ObjectIdentifier: Exchange] = [:]
+    }
 
     /// A session of its own.
     ///
@@ -45,7 +51,7 @@ public final class NetworkSession: Sendable {
     }
 
     deinit {
-        transport.invalidate(cancellingTasks: false)
+        transport.invalidate()
     }
 
     /// Sends a request past every queue: at once, without retry and without credential.
@@ -80,15 +86,36 @@ public final class NetworkSession: Sendable {
     }
 
     /// Whether the session takes no requests any longer.
-    var isInvalidated: Bool { invalidated.withLock { $0 } }
+    var isInvalidated: Bool { life.withLock { $0.isInvalidated } }
+
+    /// An exchange begins. False if the session has been invalidated.
+    func open(_ exchange: Exchange) -> Bool {
+        life.withLock { life in
+            guard !life.isInvalidated else { return false }
+            life.exchanges[ObjectIdentifier(exchange)] = exchange
+            return true
+        }
+    }
+
+    /// An exchange has ended, or was abandoned.
+    func close(_ exchange: Exchange) {
+        let isLast = life.withLock { life in
+            guard life.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return false }
+            return life.isInvalidated && life.exchanges.isEmpty
+        }
+        if isLast { transport.invalidate() }
+    }
 
     private func invalidate(cancellingTasks: Bool) {
         guard self !== NetworkSession.shared else { return }
-        invalidated.withLock { $0 = true }
-        let exchanges = cancellingTasks ? router.exchanges : []
-        transport.invalidate(cancellingTasks: false)
-        for exchange in exchanges + (cancellingTasks ? router.exchanges : []) {
-            exchange.fail(with: .sessionInvalidated)
+        let exchanges = life.withLock { life in
+            life.isInvalidated = true
+            return life.exchanges
+        }
+        // The transport goes with the last exchange, which may still have a redirect to follow.
+        if exchanges.isEmpty { transport.invalidate() }
+        if cancellingTasks {
+            for exchange in exchanges.values { exchange.fail(with: .sessionInvalidated) }
         }
         lane.close()
     }

@@ -34,8 +34,8 @@ package protocol Transport: AnyObject, Sendable {
     /// Ends the task; its `completed` event still comes. Harmless for tasks that have ended or never were.
     func cancel(_ identifier: Int)
 
-    /// Makes no task from now on and lets go of the events' receiver once the last one has ended.
-    func invalidate(cancellingTasks: Bool)
+    /// Makes no task from now on; those that run end as they do. Lets go of the events' receiver after the last one.
+    func invalidate()
 }
 
 /// Who is told what happens to a transport's tasks. The events of one task come one after the other.

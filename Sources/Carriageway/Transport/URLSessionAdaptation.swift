@@ -81,16 +81,22 @@ extension URLError {
 
         private static let causes: [(words: [String], code: URLError.Code)] = [
             (["transfer closed", "outstanding read data", "partial file"], .networkConnectionLost),
-            (["self-signed", "self signed", "unable to get local issuer", "certificate verify failed"],
-                .serverCertificateUntrusted),
+            (
+                ["self-signed", "self signed", "unable to get local issuer", "certificate verify failed"],
+                .serverCertificateUntrusted
+            ),
             (["certificate has expired"], .serverCertificateHasBadDate),
             (["certificate is not yet valid"], .serverCertificateNotYetValid),
             (["certificate", "no alternative certificate subject name"], .serverCertificateUntrusted),
             (["ssl", "tls"], .secureConnectionFailed),
-            (["content encoding", "unrecognized content", "error while processing content unencoding"],
-                .cannotDecodeContentData),
-            (["failed writing header", "header line", "out of memory", "weird server reply", "invalid"],
-                .cannotParseResponse),
+            (
+                ["content encoding", "unrecognized content", "error while processing content unencoding"],
+                .cannotDecodeContentData
+            ),
+            (
+                ["failed writing header", "header line", "out of memory", "weird server reply", "invalid"],
+                .cannotParseResponse
+            ),
         ]
     }
 #endif

@@ -4,12 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// The running tasks of a `URLSession`, and its delegate.
-///
-/// One lock guards making, cancelling and invalidating as well as the answer to a redirect. That is the one place in
-/// this package where something is done under a lock: on Linux the process dies if a task is cancelled between its
-/// redirect and the answer, or made after the session was invalidated. None of these calls waits for the delegate queue,
-/// and none calls back at once.
+/// The delegate of a `URLSession`.
 final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     struct Record {
         let task: URLSessionTask
@@ -25,18 +20,23 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var isInvalidated = false
     }
 
+    let lineNumber: Int
     let table = Locked(Table())
     private let events: any TransportEvents
 
-    init(events: any TransportEvents) {
+    init(lineNumber: Int, events: any TransportEvents) {
+        self.lineNumber = lineNumber
         self.events = events
     }
+
+    /// Task identifiers are unique in a `URLSession`, these in the transport.
+    func identifier(of task: URLSessionTask) -> Int { task.taskIdentifier << 1 | lineNumber }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        let identifier = dataTask.taskIdentifier
+        let identifier = self.identifier(of: dataTask)
         if let http = response as? HTTPURLResponse {
             // On Linux 100 and 103 come through here, before the response.
             if http.statusCode >= 200 {
@@ -50,14 +50,14 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        events.task(dataTask.taskIdentifier, received: data)
+        events.task(identifier(of: dataTask), received: data)
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        events.task(task.taskIdentifier, sentBodyBytes: totalBytesSent, of: totalBytesExpectedToSend)
+        events.task(identifier(of: task), sentBodyBytes: totalBytesSent, of: totalBytesExpectedToSend)
     }
 
     func urlSession(
@@ -66,7 +66,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     ) {
         #if canImport(FoundationNetworking)
             table.withLock { table in
-                guard let record = table.running[task.taskIdentifier], !record.isCancelled else { return }
+                guard let record = table.running[identifier(of: task)], !record.isCancelled else { return }
                 completionHandler(nil)
             }
         #else
@@ -80,7 +80,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     ) {
         #if canImport(FoundationNetworking)
             // Default handling never completes the task on Linux. A rejection ends it as cancelled, with the 401 in hand.
-            table.withLock { $0.running[task.taskIdentifier]?.isChallenged = true }
+            table.withLock { $0.running[identifier(of: task)]?.isChallenged = true }
             completionHandler(.rejectProtectionSpace, nil)
         #else
             // Trust in the server and client certificates are the system's to judge; a password is asked of nobody.
@@ -94,7 +94,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let identifier = task.taskIdentifier
+        let identifier = self.identifier(of: task)
         let record = table.withLock { $0.running.removeValue(forKey: identifier) }
         guard let record else { return }
         let isAnswered = record.isChallenged && !record.isCancelled

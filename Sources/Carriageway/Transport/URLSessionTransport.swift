@@ -6,62 +6,53 @@ import Foundation
 
 /// The transport that is there on every platform.
 final class URLSessionTransport: Transport {
-    private let session: URLSession
-    private let tasks: URLSessionTasks
+    private let line: URLSessionLine
+    #if canImport(FoundationNetworking)
+        /// libcurl sends a request again by itself, up to five times, when a connection that it reused ends without a
+        /// byte; a POST too, though the server may have done what it asked. On a connection of its own it does not.
+        private let freshLine: URLSessionLine
+    #endif
+    private let configuration: URLSessionConfiguration
 
     init(configuration: URLSessionConfiguration, events: any TransportEvents) {
-        tasks = URLSessionTasks(events: events)
-        // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
-        // No delegate queue of ours: with nil it is serial, and nothing of the caller's runs on it.
-        session = URLSession(configuration: configuration.adapted(), delegate: tasks, delegateQueue: nil)
+        self.configuration = configuration.adapted()
+        line = URLSessionLine(number: 0, configuration: self.configuration, events: events)
+        #if canImport(FoundationNetworking)
+            freshLine = URLSessionLine(number: 1, configuration: self.configuration, events: events)
+        #endif
     }
 
-    var maxConnectionsPerHost: Int { session.configuration.httpMaximumConnectionsPerHost }
+    var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
 
     func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
-        let request = request.adapted(idleTimeout: idleTimeout(of: request))
-        return tasks.table.withLock { table in
-            // A task made after invalidation traps on Linux and raises an exception on Apple's systems.
-            guard !table.isInvalidated else { return false }
-            let task = session.dataTask(with: request)
-            guard claim(task.taskIdentifier) else {
-                // A task that is neither resumed nor cancelled would keep the session for ever.
-                task.cancel()
-                return true
+        var request = request.adapted(idleTimeout: idleTimeout(of: request))
+        #if canImport(FoundationNetworking)
+            if !MethodRule.mayBeSentTwice(request) {
+                request.setValue("close", forHTTPHeaderField: "Connection")
+                return freshLine.start(request, claim: claim)
             }
-            table.running[task.taskIdentifier] = URLSessionTasks.Record(task: task)
-            task.resume()
-            return true
-        }
+        #endif
+        return line.start(request, claim: claim)
     }
 
     func cancel(_ identifier: Int) {
-        tasks.table.withLock { table in
-            guard let task = table.running[identifier]?.task else { return }
-            table.running[identifier]?.isCancelled = true
-            task.cancel()
-        }
+        #if canImport(FoundationNetworking)
+            if freshLine.owns(identifier) { return freshLine.cancel(identifier) }
+        #endif
+        line.cancel(identifier)
     }
 
-    func invalidate(cancellingTasks: Bool) {
-        tasks.table.withLock { table in
-            let isFirst = !table.isInvalidated
-            table.isInvalidated = true
-            if cancellingTasks {
-                // Not invalidateAndCancel(): on Linux it reads the list of tasks while others change it.
-                for identifier in table.running.keys {
-                    table.running[identifier]?.isCancelled = true
-                    table.running[identifier]?.task.cancel()
-                }
-            }
-            if isFirst { session.finishTasksAndInvalidate() }
-        }
+    func invalidate() {
+        line.invalidate()
+        #if canImport(FoundationNetworking)
+            freshLine.invalidate()
+        #endif
     }
 
     func idleTimeout(of request: URLRequest) -> Duration {
         #if canImport(FoundationNetworking)
             // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            let own = request.timeoutInterval == 60 ? session.configuration.timeoutIntervalForRequest : request.timeoutInterval
+            let own = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
         #else
             let own = request.timeoutInterval
         #endif

@@ -1,0 +1,60 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A `URLSession` with its running tasks: it makes them, ends them, and is told what happens to them.
+///
+/// One lock guards making, cancelling and invalidating as well as the answer to a redirect. That is the one place in
+/// this package where something is done under a lock: on Linux the process dies if a task is cancelled between its
+/// redirect and the answer, or made after the session was invalidated. None of these calls waits for the delegate queue,
+/// and none calls back at once.
+final class URLSessionLine: Sendable {
+    private let session: URLSession
+    private let tasks: URLSessionTasks
+
+    /// - Parameter number: 0 or 1; identifiers of lines with different numbers differ.
+    init(number: Int, configuration: URLSessionConfiguration, events: any TransportEvents) {
+        tasks = URLSessionTasks(lineNumber: number, events: events)
+        // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
+        // No delegate queue of ours: with nil it is serial, and nothing of the caller's runs on it.
+        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
+    }
+
+    func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
+
+    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
+        tasks.table.withLock { table in
+            // A task made after invalidation traps on Linux and raises an exception on Apple's systems.
+            guard !table.isInvalidated else { return false }
+            let task = session.dataTask(with: request)
+            let identifier = tasks.identifier(of: task)
+            guard claim(identifier) else {
+                // A task that is neither resumed nor cancelled would keep the session for ever.
+                task.cancel()
+                return true
+            }
+            table.running[identifier] = URLSessionTasks.Record(task: task)
+            task.resume()
+            return true
+        }
+    }
+
+    func cancel(_ identifier: Int) {
+        tasks.table.withLock { table in
+            guard let task = table.running[identifier]?.task else { return }
+            table.running[identifier]?.isCancelled = true
+            task.cancel()
+        }
+    }
+
+    func invalidate() {
+        tasks.table.withLock { table in
+            guard !table.isInvalidated else { return }
+            table.isInvalidated = true
+            // Never invalidateAndCancel(): on Linux it reads the list of tasks while others change it.
+            session.finishTasksAndInvalidate()
+        }
+    }
+}
