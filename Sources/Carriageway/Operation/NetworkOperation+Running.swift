@@ -34,6 +34,7 @@ extension NetworkOperation {
     var time: any TimeSource { shared.withLock { $0.session ?? $0.queue?.session }?.time ?? SystemTime.shared }
 
     func begin(on queue: NetworkQueue?) {
+        if let queue, queue !== OperationQueue.current { queue.dismiss(self) }
         let timeout: Duration? = shared.withLock { shared in
             guard !shared.state.hasStarted else { return nil }
             shared.queue = queue
