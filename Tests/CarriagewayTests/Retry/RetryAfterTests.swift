@@ -101,7 +101,8 @@ struct RetryAfterTests {
     func randomTexts() {
         var random = SeededRandom(seed: .random(in: 0...UInt64.max))
         let pieces = [
-            "Sun", "Sunday", ",", " ", "  ", "-", ":", "06", "6", "Nov", "94", "1994", "08:49:37", "GMT", "\u{0}", "é", "日",
+            "Sun", "Sunday", ",", " ", "  ", "-", ":", "06", "6", "Nov", "94", "1994", "08:49:37", "GMT", "\u{0}", "é",
+            "日",
             "99999999999999999999", "-1", "\u{202E}", "\r\n", "'", "%s", "🕰️", "e\u{301}",
         ]
         for _ in 0..<2_000 {
