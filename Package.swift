@@ -13,7 +13,12 @@ let package = Package(
         .target(name: "Carriageway"),
         .target(name: "CarriagewayTesting", dependencies: ["Carriageway"]),
         .executableTarget(name: "CarriagewayCommand", dependencies: ["Carriageway", "CarriagewayTesting"]),
-        .testTarget(name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting"]),
+        // What would take the tests down with it if it went wrong runs in a process of its own.
+        .executableTarget(
+            name: "CarriagewayProbe", dependencies: ["Carriageway", "CarriagewayTesting"],
+            path: "Tests/CarriagewayProbe"),
+        .testTarget(
+            name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting", "CarriagewayProbe"]),
         .testTarget(name: "CarriagewayTestingTests", dependencies: ["CarriagewayTesting"]),
     ],
     swiftLanguageModes: [.v6]

@@ -203,4 +203,3 @@ struct RaceTests {
 func seedForThisRun() -> UInt64 {
     ProcessInfo.processInfo.environment["CARRIAGEWAY_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
 }
-

@@ -139,11 +139,9 @@ struct NetworkErrorTests {
         struct List: Decodable { let items: [Item] }
         func description(_ text: String) -> String {
             let response = NetworkResponse(data: Data(text.utf8), http: Self.response, request: Made.request())
-            do throws(NetworkError) {
-                _ = try response.decoded(as: List.self)
-                return "no error"
-            } catch {
-                return error.description
+            switch Result(catching: { () throws(NetworkError) in try response.decoded(as: List.self) }) {
+            case .success: return "no error"
+            case .failure(let error): return error.description
             }
         }
         #expect(description(#"{"items":[{"count":1},{"count":"s3cret"}]}"#).hasSuffix("not a Int at $.items[1].count."))
@@ -166,7 +164,7 @@ struct NetworkErrorTests {
         let urlError = URLError(
             .timedOut,
             userInfo: [
-                NSURLErrorFailingURLStringErrorKey: url, NSURLErrorFailingURLErrorKey: Made.url(url),
+                "NSErrorFailingURLStringKey": url, NSURLErrorFailingURLErrorKey: Made.url(url),
                 NSLocalizedDescriptionKey: "s3cret", NSUnderlyingErrorKey: NSError(domain: "s3cret", code: 1),
             ])
         let foreign = NSError(domain: "Foreign", code: 1, userInfo: [NSLocalizedDescriptionKey: "s3cret"])
