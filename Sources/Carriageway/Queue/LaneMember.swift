@@ -70,8 +70,9 @@ extension Lane.State.Member {
         list(host, tickets: tickets)
     }
 
-    /// The first in line for the host takes a slot.
+    /// The first in line for the host, which `firstHead` gave, takes a slot.
     mutating func admitFirst(of host: Lane.HostID, tickets: Tickets) {
+        heads.popFirst()
         active += 1
         buckets[host]?.active += 1
         buckets[host]?.waiting.popFirst()
@@ -90,6 +91,7 @@ extension Lane.State.Member {
             buckets[host]?.waiting.popFirst()
         }
         guard let first = buckets[host]?.waiting.first else {
+            buckets[host]?.listed = nil
             if buckets[host]?.active == 0 { buckets[host] = nil }
             return
         }
