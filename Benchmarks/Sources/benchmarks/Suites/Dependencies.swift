@@ -66,6 +66,7 @@ struct Dependencies: Suite {
         }
         for (subject, queue, size) in rows {
             let key = key(subject, size)
+            guard results.values[key] != nil else { continue }
             let base = self.key(queue + Shape.independent.rawValue, size)
             let parts = ["make", "run", "release"].map { results.median($0, key).shown(2) }
             table.rows.append(

@@ -53,6 +53,7 @@ struct OperationCost: Suite {
         for subject in Subject.allCases {
             for size in Self.sizes {
                 let key = key(subject.rawValue, size)
+                guard results.values[key] != nil else { continue }
                 let spread = results.spread("cpu", key).map { $0 * 100 }
                 let quantities = ["addCPU", "addWall", "runCPU", "runWall", "cpu", "wall"]
                 table.rows.append(
@@ -62,7 +63,7 @@ struct OperationCost: Suite {
         }
         var memory = Table(title: "Memory of an operation in a suspended queue", columns: ["", "queued", "bytes each"])
         for subject in Self.memories {
-            for size in Self.sizes {
+            for size in Self.sizes where results.values[key(subject, size)] != nil {
                 memory.rows.append([subject, "\(size)", results.median("bytes", key(subject, size)).shown()])
             }
         }
