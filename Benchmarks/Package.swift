@@ -1,0 +1,17 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v13)],
+    dependencies: [.package(name: "Carriageway", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                .product(name: "Carriageway", package: "Carriageway"),
+                .product(name: "CarriagewayTesting", package: "Carriageway"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)
