@@ -40,24 +40,23 @@ extension NetworkOperation {
             policy: policy, error: error, request: request, attempts: state.attempts, decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
             hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
-            spent: session.spending.withLock { $0.spent[request.hostKey, default: 0] },
+            spent: session.spending.withLock { $0.spent[state.host, default: 0] },
             now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())
     }
 
     private func takingFromBudget(_ question: RetryQuestion) -> RetryVerdict {
         let verdict = question.verdict()
         guard case .retry(_, let cost) = verdict, let budget = question.budget else { return verdict }
-        let host = question.request.hostKey
+        let host = shared.withLock { $0.state.host }
         let isCovered = boundSession.spending.withLock { $0.take(cost, of: budget, for: host) }
         return isCovered ? verdict : .giveUp(.budget)
     }
 
     /// A success gives the host's budget back what the last retry took.
-    func rewardHost(of request: URLRequest) {
+    func rewardHost() {
         guard let budget else { return }
-        let tokens = shared.withLock { $0.state.lastRetryCost } ?? budget.reward
-        let host = request.hostKey
-        boundSession.spending.withLock { $0.give(tokens, to: host) }
+        let (host, cost) = shared.withLock { ($0.state.host, $0.state.lastRetryCost) }
+        boundSession.spending.withLock { $0.give(cost ?? budget.reward, to: host) }
     }
 
     /// After 429 and 503 with `Retry-After` the others in line for the host wait too.

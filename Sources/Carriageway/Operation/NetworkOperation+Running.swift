@@ -158,8 +158,9 @@ extension NetworkOperation {
 
     private func enterLine(_ round: Int) {
         let place = shared.withLock { shared in
-            let host = shared.state.request?.hostKey ?? ""
-            let place = shared.session.map { LinePlace(queue: shared.queue, session: $0, host: host, round: round) }
+            let place = shared.session.map {
+                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
+            }
             shared.place = place
             return place
         }
@@ -217,8 +218,8 @@ extension NetworkOperation {
 
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
-        let exchange = Exchange(request: request, session: session) { received, expected in
-            self.received(received, of: expected, session: session)
+        let exchange = Exchange(request: request, session: session) { received, response in
+            self.received(received, of: response, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, round)
         }
@@ -248,7 +249,7 @@ extension NetworkOperation {
             if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                rewardHost(of: reply.request)
+                rewardHost()
                 apply { $0.state.succeeded(reply, round: round, now: now) }
             }
         }
@@ -321,7 +322,12 @@ extension NetworkOperation {
             return (shared.finishObservers, (shared.queue, shared.session, shared.place))
         }
         let upstream = takeUpstream()
-        for observer in observers { observer() }
+        if observers.count > 8 {
+            // Not here: this may be the session's delegate queue, which many dependents must not keep busy.
+            DispatchQueue.global().async { for observer in observers { observer() } }
+        } else {
+            for observer in observers { observer() }
+        }
         // These may end here, and must not do so under the lock.
         _ = (released, upstream)
     }

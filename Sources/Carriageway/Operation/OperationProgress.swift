@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// The `Progress` of an operation, made when someone asks for it, and what was last said to it.
 struct OperationProgress {
     let progress: Progress
@@ -26,11 +30,11 @@ extension NetworkOperation {
     }
 
     /// Bytes have come. Runs on the session's delegate queue; the progress itself is told elsewhere, since it calls out.
-    func received(_ received: Int64, of expected: Int64, session: NetworkSession) {
+    func received(_ received: Int64, of response: HTTPURLResponse?, session: NetworkSession) {
         let isDue = shared.withLock { shared in
             guard var progress = shared.progress else { return false }
             progress.received = max(progress.received, received)
-            progress.expected = expected
+            progress.expected = response?.bodyLength ?? -1
             defer { shared.progress = progress }
             defer { progress.isUpdating = true }
             return !progress.isUpdating

@@ -60,6 +60,8 @@ struct OperationState {
     private(set) var attempts: [NetworkAttempt] = []
     /// The request that each attempt begins from.
     private(set) var request: URLRequest?
+    /// The request's host and port; see ``URLRequest/hostKey``.
+    private(set) var host = ""
     private(set) var deadline: ContinuousClock.Instant?
     /// What the last retry took from the host's budget.
     private(set) var lastRetryCost: Int?
@@ -87,6 +89,7 @@ extension OperationState {
         switch request {
         case .success(let request):
             self.request = request
+            host = request.hostKey
             return goInLine()
         case .failure(let error):
             return end(.failure(error))

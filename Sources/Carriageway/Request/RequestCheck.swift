@@ -9,7 +9,8 @@ enum RequestCheck {
     /// The request as it can be sent: scheme in small letters, a content type where there is a body.
     static func checked(_ request: URLRequest) throws(NetworkError) -> URLRequest {
         var request = request
-        request.url = try checked(request.url)
+        // Assigning would copy the request, also where nothing changes.
+        if let normalized = try normalized(request.url) { request.url = normalized }
         try checkMethodAndBody(of: request)
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkHeader(name, value)
@@ -23,7 +24,8 @@ enum RequestCheck {
         return request
     }
 
-    private static func checked(_ url: URL?) throws(NetworkError) -> URL {
+    /// The URL with its scheme in small letters; nil if that is how it is.
+    private static func normalized(_ url: URL?) throws(NetworkError) -> URL? {
         guard let url, !url.absoluteString.isEmpty else { throw .invalidRequest("the URL is empty") }
         guard let scheme = url.scheme else { throw .invalidRequest("the URL has no scheme") }
         let plainScheme = scheme.lowercased()
@@ -41,9 +43,11 @@ enum RequestCheck {
         }
         #if canImport(FoundationNetworking)
             // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
-            if host.contains(":") { throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address") }
+            if host.utf8.contains(UInt8(ascii: ":")) {
+                throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address")
+            }
         #endif
-        guard scheme != plainScheme else { return url }
+        guard scheme != plainScheme else { return nil }
         // Foundation on Linux takes "HTTP" for an unknown scheme.
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         parts?.scheme = plainScheme
@@ -53,13 +57,13 @@ enum RequestCheck {
 
     /// Whether there is a port in the URL, also one so large that `URL` does not give it.
     private static func hasPort(_ url: URL) -> Bool {
-        let text = url.absoluteString
-        guard let start = text.range(of: "//")?.upperBound else { return false }
-        let authority = text[start...].prefix { !"/?#".contains($0) }
-        let afterUser = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        guard let colon = afterUser.lastIndex(of: ":") else { return false }
-        let port = afterUser[afterUser.index(after: colon)...]
-        return !port.isEmpty && !port.contains("]")
+        let bytes = url.absoluteString.utf8
+        guard let scheme = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let authority = bytes[scheme...].dropFirst(3).prefix { !"/?#".utf8.contains($0) }
+        let afterUser = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
+        guard let colon = afterUser.lastIndex(of: UInt8(ascii: ":")) else { return false }
+        let port = afterUser[colon...].dropFirst()
+        return !port.isEmpty && !port.contains(UInt8(ascii: "]"))
     }
 
     private static func checkMethodAndBody(of request: URLRequest) throws(NetworkError) {

@@ -6,7 +6,7 @@ import Foundation
 
 /// One attempt on the wire: its task, the tasks of the redirects it follows, and what has come so far.
 ///
-/// It ends once, on the session's pipeline queue, unless its owner abandons it before. At most one of its tasks is
+/// It ends once, on one of the session's queues, unless its owner abandons it before. At most one of its tasks is
 /// alive at any time.
 final class Exchange: Sendable {
     /// A complete response, and the request that got it.
@@ -55,13 +55,13 @@ final class Exchange: Sendable {
 
     private let session: NetworkSession
     private let state: Locked<State>
-    private let onBytes: (@Sendable (_ received: Int64, _ expected: Int64) -> Void)?
+    private let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
     /// An exchange that has not begun; `request` is a checked one.
     init(
         request: URLRequest, session: NetworkSession,
-        onBytes: (@Sendable (_ received: Int64, _ expected: Int64) -> Void)?,
+        onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
@@ -95,7 +95,7 @@ final class Exchange: Sendable {
             return isWanted
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
-        if !session.transport.keepsIdleTimeout(of: request) { watchIdleTime(of: request) }
+        if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
     }
 
     /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
@@ -163,11 +163,11 @@ extension Exchange {
     }
 
     func received(_ data: Data, by identifier: Int) {
-        let progress: (Int64, Int64)? = record(by: identifier) { state in
+        let progress: (received: Int64, response: HTTPURLResponse?)? = record(by: identifier) { state in
             if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return (Int64(state.data.count), state.response?.bodyLength ?? -1)
+            return (Int64(state.data.count), state.response)
         }
-        if let progress { onBytes?(progress.0, progress.1) }
+        if let progress { onBytes(progress.received, progress.response) }
     }
 
     func sent() {
@@ -206,12 +206,11 @@ extension Exchange {
         switch step {
         case .nothing: break
         case .hop: session.pipeline.async { self.hop() }
-        case .end(let error): end(failure: error)
+        // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
+        case .end(let error): finish(failure: error)
         case .release(let onRelease):
-            session.pipeline.async {
-                self.session.close(self)
-                onRelease()
-            }
+            session.close(self)
+            onRelease()
         }
     }
 
@@ -236,17 +235,20 @@ extension Exchange {
         }
     }
 
+    /// Ends an exchange that has no task. Elsewhere: the lane may be giving out many slots in a row.
     private func end(failure: NetworkError?) {
-        session.pipeline.async {
-            let (outcome, timer): (Outcome?, ScheduledTimer?) = self.state.withLock { state in
-                if state.isOver { return (nil, state.idleTimer) }
-                state.phase = .ended
-                return (Self.outcome(of: &state, failure: failure), state.idleTimer)
-            }
-            timer?.cancel()
-            self.session.close(self)
-            if let outcome { self.onEnd(outcome) }
+        session.pipeline.async { self.finish(failure: failure) }
+    }
+
+    private func finish(failure: NetworkError?) {
+        let (outcome, timer): (Outcome?, ScheduledTimer?) = state.withLock { state in
+            if state.isOver { return (nil, state.idleTimer) }
+            state.phase = .ended
+            return (Self.outcome(of: &state, failure: failure), state.idleTimer)
         }
+        timer?.cancel()
+        session.close(self)
+        if let outcome { onEnd(outcome) }
     }
 
     private static func outcome(of state: inout State, failure: NetworkError?) -> Outcome {
@@ -266,10 +268,9 @@ extension Exchange {
 // MARK: - Idle timeout, where the transport's own is too coarse
 
 extension Exchange {
-    private func watchIdleTime(of request: URLRequest) {
-        let timeout = session.transport.idleTimeout(of: request)
+    private func watchIdleTime(_ timeout: Duration) {
         let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
-            [weak self] in self?.idleTimeCameUp(timeout, of: request)
+            [weak self] in self?.idleTimeCameUp(timeout)
         }
         let isLate = state.withLock { state in
             if !state.isOver { state.idleTimer = timer }
@@ -278,23 +279,22 @@ extension Exchange {
         if isLate { timer.cancel() }
     }
 
-    private func idleTimeCameUp(_ timeout: Duration, of request: URLRequest) {
+    private func idleTimeCameUp(_ timeout: Duration) {
         let now = session.time.now
-        let isOver: Bool? = state.withLock { state in
-            if state.isOver { return nil }
-            return state.lastActivity.advanced(by: timeout) <= now
+        let isIdle: Bool? = state.withLock { state in
+            state.isOver ? nil : state.lastActivity.advanced(by: timeout) <= now
         }
-        switch isOver {
+        switch isIdle {
         case nil: break
         case true?: fail(with: .urlError(URLError(.timedOut)))
-        case false?: watchIdleTime(of: request)
+        case false?: watchIdleTime(timeout)
         }
     }
 }
 
 extension HTTPURLResponse {
     /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
-    fileprivate var bodyLength: Int64 {
+    var bodyLength: Int64 {
         let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
         return coding == "identity" ? expectedContentLength : -1
     }

@@ -19,8 +19,7 @@ public final class NetworkSession: Sendable {
     let time: any TimeSource
     let random: @Sendable () -> Double
     let spending = Locked(RetrySpending())
-    /// Where events of the delegate queue are worked upon, so that it is free for the next. Nothing of the caller's runs
-    /// here.
+    /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
     let pipeline = DispatchQueue(label: "carriageway.pipeline")
     private let life = Locked(Life())
 

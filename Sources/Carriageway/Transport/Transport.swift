@@ -13,13 +13,8 @@ package protocol Transport: AnyObject, Sendable {
     /// How many connections a host gets at most; 0 or less means any number.
     var maxConnectionsPerHost: Int { get }
 
-    /// Whether the transport itself ends a transfer that has been idle for the request's `timeoutInterval`.
-    ///
-    /// Where it does not, the session sets a timer of its own.
-    func keepsIdleTimeout(of request: URLRequest) -> Bool
-
-    /// How long a transfer may be idle, as the request says, else as the session's configuration says.
-    func idleTimeout(of request: URLRequest) -> Duration
+    /// How long a transfer may be idle, if the session is to keep the time; nil if the transport does so itself.
+    func idleTimeoutToKeep(for request: URLRequest) -> Duration?
 
     /// Makes a task and starts it.
     ///

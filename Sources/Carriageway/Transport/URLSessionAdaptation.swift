@@ -14,33 +14,41 @@ extension URLSessionConfiguration {
         copy.httpAdditionalHeaders = copy.httpAdditionalHeaders?.reduce(into: [:]) { headers, header in
             headers[header.key] = header.value as? String ?? "\(header.value)"
         }
+        // What is no number of seconds means the default.
+        if !(copy.timeoutIntervalForRequest > 0) { copy.timeoutIntervalForRequest = 60 }
         #if canImport(FoundationNetworking)
             // With a cache the process dies when a task is cancelled soon after it was resumed; it never stores anything.
             copy.urlCache = nil
             // Credentials that Foundation finds are tried again without end when they are wrong.
             copy.urlCredentialStorage = nil
-            copy.timeoutIntervalForRequest = Self.wholeSeconds(copy.timeoutIntervalForRequest)
+            copy.timeoutIntervalForRequest = min(copy.timeoutIntervalForRequest, Self.longestTimeout)
         #endif
         return copy
     }
 
-    /// Foundation on Linux cuts the fraction of a timeout off, so that 0.5 s fails at once, and traps on a huge one.
+    /// A year: Foundation on Linux traps on a timeout that does not fit an integer.
+    private static let longestTimeout: TimeInterval = 365 * 86_400
+
+    /// Foundation on Linux cuts the fraction of a timeout off, so that 0.5 s fails at once.
     static func wholeSeconds(_ interval: TimeInterval) -> TimeInterval {
         guard interval > 0 else { return 60 }
-        return min(max(interval.rounded(.up), 1), 365 * 86_400)
+        return min(max(interval.rounded(.up), 1), longestTimeout)
     }
 }
 
 extension URLRequest {
-    /// The request with a timeout that the platform understands.
-    func adapted(idleTimeout: Duration) -> URLRequest {
-        var copy = self
+    /// The request with a timeout that the platform understands; `usual` is the session's.
+    func adapted(idleTimeout: TimeInterval, usual: TimeInterval) -> URLRequest {
         #if canImport(FoundationNetworking)
-            copy.timeoutInterval = URLSessionConfiguration.wholeSeconds(idleTimeout.inSeconds)
+            let timeout = URLSessionConfiguration.wholeSeconds(idleTimeout)
         #else
-            // Not a number, zero and below mean the default, as they do on Linux.
-            if !(timeoutInterval > 0) { copy.timeoutInterval = 60 }
+            let timeout = idleTimeout
         #endif
+        // Foundation on Linux copies the request when a property is set. But a timeout that was given when the request
+        // was made counts there only once it is set.
+        guard timeoutInterval != timeout || timeout != usual else { return self }
+        var copy = self
+        copy.timeoutInterval = timeout
         return copy
     }
 }

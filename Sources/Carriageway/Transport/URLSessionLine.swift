@@ -9,7 +9,8 @@ import Foundation
 /// One lock guards making, cancelling and invalidating as well as the answer to a redirect. That is the one place in
 /// this package where something is done under a lock: on Linux the process dies if a task is cancelled between its
 /// redirect and the answer, or made after the session was invalidated. None of these calls waits for the delegate queue,
-/// and none calls back at once.
+/// and none calls back at once. The records have a lock of their own, which is held for no call: the delegate queue would
+/// else wait for every task that is being made.
 final class URLSessionLine: Sendable {
     private let session: URLSession
     private let tasks: URLSessionTasks
@@ -25,9 +26,9 @@ final class URLSessionLine: Sendable {
     func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
 
     func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
-        tasks.table.withLock { table in
+        tasks.isInvalidated.withLock { isInvalidated in
             // A task made after invalidation traps on Linux and raises an exception on Apple's systems.
-            guard !table.isInvalidated else { return false }
+            guard !isInvalidated else { return false }
             let task = session.dataTask(with: request)
             let identifier = tasks.identifier(of: task)
             guard claim(identifier) else {
@@ -35,24 +36,26 @@ final class URLSessionLine: Sendable {
                 task.cancel()
                 return true
             }
-            table.running[identifier] = URLSessionTasks.Record(task: task)
+            tasks.records.withLock { $0[identifier] = URLSessionTasks.Record(task: task) }
             task.resume()
             return true
         }
     }
 
     func cancel(_ identifier: Int) {
-        tasks.table.withLock { table in
-            guard let task = table.running[identifier]?.task else { return }
-            table.running[identifier]?.isCancelled = true
-            task.cancel()
+        tasks.isInvalidated.withLock { _ in
+            let task = tasks.records.withLock { records in
+                records[identifier]?.isCancelled = true
+                return records[identifier]?.task
+            }
+            task?.cancel()
         }
     }
 
     func invalidate() {
-        tasks.table.withLock { table in
-            guard !table.isInvalidated else { return }
-            table.isInvalidated = true
+        tasks.isInvalidated.withLock { isInvalidated in
+            guard !isInvalidated else { return }
+            isInvalidated = true
             // Never invalidateAndCancel(): on Linux it reads the list of tasks while others change it.
             session.finishTasksAndInvalidate()
         }

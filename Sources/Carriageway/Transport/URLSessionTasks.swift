@@ -15,13 +15,10 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var foreignResponse: URLResponse?
     }
 
-    struct Table {
-        var running: [Int: Record] = [:]
-        var isInvalidated = false
-    }
-
     let lineNumber: Int
-    let table = Locked(Table())
+    /// Guards what is done with tasks; see ``URLSessionLine``.
+    let isInvalidated = Locked(false)
+    let records = Locked<[Int: Record]>([:])
     private let events: any TransportEvents
 
     init(lineNumber: Int, events: any TransportEvents) {
@@ -40,11 +37,11 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         if let http = response as? HTTPURLResponse {
             // On Linux 100 and 103 come through here, before the response.
             if http.statusCode >= 200 {
-                table.withLock { $0.running[identifier]?.hasResponse = true }
+                records.withLock { $0[identifier]?.hasResponse = true }
                 events.task(identifier, received: http)
             }
         } else {
-            table.withLock { $0.running[identifier]?.foreignResponse = response }
+            records.withLock { $0[identifier]?.foreignResponse = response }
         }
         completionHandler(.allow)
     }
@@ -65,8 +62,9 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-            table.withLock { table in
-                guard let record = table.running[identifier(of: task)], !record.isCancelled else { return }
+            isInvalidated.withLock { _ in
+                let record = records.withLock { $0[identifier(of: task)] }
+                guard let record, !record.isCancelled else { return }
                 completionHandler(nil)
             }
         #else
@@ -80,7 +78,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     ) {
         #if canImport(FoundationNetworking)
             // Default handling never completes the task on Linux. A rejection ends it as cancelled, with the 401 in hand.
-            table.withLock { $0.running[identifier(of: task)]?.isChallenged = true }
+            records.withLock { $0[identifier(of: task)]?.isChallenged = true }
             completionHandler(.rejectProtectionSpace, nil)
         #else
             // Trust in the server and client certificates are the system's to judge; a password is asked of nobody.
@@ -95,7 +93,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let identifier = self.identifier(of: task)
-        let record = table.withLock { $0.running.removeValue(forKey: identifier) }
+        let record = records.withLock { $0.removeValue(forKey: identifier) }
         guard let record else { return }
         let isAnswered = record.isChallenged && !record.isCancelled
         let http = task.response as? HTTPURLResponse

@@ -25,7 +25,8 @@ final class URLSessionTransport: Transport {
     var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
 
     func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
-        var request = request.adapted(idleTimeout: idleTimeout(of: request))
+        var request = request.adapted(
+            idleTimeout: idleTimeout(of: request), usual: configuration.timeoutIntervalForRequest)
         #if canImport(FoundationNetworking)
             if !MethodRule.mayBeSentTwice(request) {
                 request.setValue("close", forHTTPHeaderField: "Connection")
@@ -49,21 +50,22 @@ final class URLSessionTransport: Transport {
         #endif
     }
 
-    func idleTimeout(of request: URLRequest) -> Duration {
+    func idleTimeoutToKeep(for request: URLRequest) -> Duration? {
         #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            let own = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+            let timeout = idleTimeout(of: request)
+            return timeout == timeout.rounded(.up) ? nil : .saturating(seconds: timeout)
         #else
-            let own = request.timeoutInterval
+            return nil
         #endif
-        return own > 0 ? .saturating(seconds: own) : .seconds(60)
     }
 
-    func keepsIdleTimeout(of request: URLRequest) -> Bool {
+    /// How many seconds a transfer may be idle. What is no number of seconds counts as the default.
+    private func idleTimeout(of request: URLRequest) -> TimeInterval {
+        let own = request.timeoutInterval
         #if canImport(FoundationNetworking)
-            idleTimeout(of: request).components.attoseconds == 0
-        #else
-            true
+            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
+            if own == 60 { return configuration.timeoutIntervalForRequest }
         #endif
+        return own > 0 ? own : 60
     }
 }

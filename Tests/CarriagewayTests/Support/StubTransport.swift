@@ -49,8 +49,7 @@ final class StubTransport: Transport {
     var aliveCount: Int { state.withLock { $0.alive.count } }
     var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
-    func keepsIdleTimeout(of request: URLRequest) -> Bool { true }
-    func idleTimeout(of request: URLRequest) -> Duration { .seconds(60) }
+    func idleTimeoutToKeep(for request: URLRequest) -> Duration? { nil }
 
     func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
         let (sent, ready): (Sent?, [@Sendable () -> Void]) = state.withLock { state in
