@@ -1,0 +1,113 @@
+import Carriageway
+import CarriagewayTesting
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The examples of the README, as they stand there.
+struct ReadmeTests {
+    private struct User: Codable { let name: String }
+    private struct Token: Codable { let value: String }
+
+    private actor TokenStore {
+        private(set) var value = "none"
+
+        func set(_ data: Data) { value = String(decoding: data, as: UTF8.self) }
+    }
+
+    private final class Patient: NetworkOperation, @unchecked Sendable {
+        override func shouldRetry(after error: NetworkError) -> Bool {
+            error.response?.statusCode == 404 || super.shouldRetry(after: error)
+        }
+    }
+
+    private let server: LoopbackServer
+    private var userURL: URL { server.url("/user") }
+
+    init() throws {
+        server = try LoopbackServer()
+        server.on("/user", .json(User(name: "Ada")))
+        server.on("/login", .json(Token(value: "secret")))
+        server.on("/token", .text("fresh"))
+        server.on("/profile") { .text($0.header("Authorization") ?? "none") }
+    }
+
+    private func makeQueue() -> NetworkQueue {
+        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) {
+            $0.maxConcurrentRequests = 64  // on the wire at once
+            $0.maxConcurrentRequestsPerHost = 6
+            $0.retryPolicy = .default  // three retries, exponential with full jitter
+            $0.timeout = .seconds(60)  // of the whole operation, waits included
+        }
+        return queue
+    }
+
+    @Test("async/await, completion handlers")
+    func sending() async throws {
+        let queue = makeQueue()
+        let user = try await queue.value(for: URLRequest(url: userURL), as: User.self)
+        #expect(user.name == "Ada")
+        let name = await withCheckedContinuation { continuation in
+            let operation = queue.send(URLRequest(url: userURL), decoding: User.self) { result in
+                continuation.resume(returning: try? result.get().name)
+            }
+            operation.queuePriority = .high
+        }
+        #expect(name == "Ada")
+    }
+
+    @Test("operations with dependencies")
+    func dependencies() async throws {
+        let queue = makeQueue()
+        let loginRequest = URLRequest(url: server.url("/login"))
+        let profileURL = server.url("/profile")
+        let login = NetworkOperation(loginRequest)
+        let profile = NetworkOperation(after: login) { response in
+            let token = try response.decoded(as: Token.self)
+            var request = URLRequest(url: profileURL)
+            request.setValue("Bearer \(token.value)", forHTTPHeaderField: "Authorization")
+            return request
+        }
+        queue.addOperations([profile, login], waitUntilFinished: false)  // in any order
+        let response = try await profile.response
+        #expect(response.data == Data("Bearer secret".utf8))
+    }
+
+    @Test("pausing the queue while a token is fetched")
+    func pausing() async throws {
+        let session = NetworkSession()
+        let tokenRequest = URLRequest(url: server.url("/token"))
+        let token = TokenStore()
+        let queue = NetworkQueue(session: session) {
+            $0.prepare = { request in
+                request.setValue("Bearer \(await token.value)", forHTTPHeaderField: "Authorization")
+            }
+        }
+        queue.isSuspended = true
+        let waiting = queue.send(URLRequest(url: server.url("/profile")))
+        await token.set(try await queue.session.data(for: tokenRequest))  // past the queue
+        queue.isSuspended = false
+        #expect(try await waiting.response.data == Data("Bearer fresh".utf8))
+    }
+
+    @Test("deciding about retries")
+    func deciding() async throws {
+        let queue = makeQueue()
+        let operation = Patient(URLRequest(url: userURL))
+        operation.retryPolicy = .fixed(interval: .milliseconds(500), maxRetries: 10)
+        queue.addOperation(operation)
+        #expect(try await operation.response.statusCode == 200)
+    }
+
+    @Test("testing your client")
+    func testing() async throws {
+        let queue = makeQueue()
+        let server = try LoopbackServer()
+        server.on("/flaky", .status(503), .reset, .text("third time lucky"))
+        let data = try await queue.data(for: URLRequest(url: server.url("/flaky")))
+        #expect(data == Data("third time lucky".utf8))
+    }
+}
