@@ -199,6 +199,22 @@ struct LaneHoldTests {
         #expect(line.release(.suspended, queue) == ["stays"])
     }
 
+    @Test("places that were given up and taken again, of many, are dropped")
+    func prioritiesBackAndForth() {
+        var line = LaneLine()
+        let queue = line.lane.join(limit: 1, limitPerHost: 1)
+        line.lane.hold(.suspended, member: queue)
+        let names = (0..<1_000).map { "\($0)" }
+        for name in names { _ = line.enter(name, queue) }
+        for name in names {
+            for priority in [-4, 0, -4, 0] { _ = line.setPriority(priority, of: name) }
+        }
+        for name in names[500...] { _ = line.leave(name) }
+        let places = line.lane.members[queue]?.buckets.values.map(\.waiting.count) ?? []
+        #expect(places.count == 1 && places[0] <= 2 * 500 + 1)
+        #expect(line.release(.suspended, queue) == ["0"])
+    }
+
     @Test("a priority that goes back and forth while waiting leaves no places behind")
     func priorityBackAndForth() {
         var line = LaneLine()

@@ -224,6 +224,8 @@ private struct OperationWalk {
         try demand(state.attempts.count == endedAttempts, "\(state.attempts.count) attempts, not \(endedAttempts)")
         try demand(!isEnded || inLine.isEmpty, "ended with a place in line")
         try demand(!isEnded || exchangesOut == 0, "ended with an exchange out")
+        let isAwaited = outstanding.contains { if case .deadline = $0 { false } else { true } }
+        try demand(!isStarted || isEnded || isAwaited, "waits for nothing in phase \(state.phase)")
         for (index, attempt) in state.attempts.enumerated() {
             try demand(attempt.number == index + 1 && attempt.duration >= .zero, "attempt \(index) is wrong")
             try demand(attempt.notRetried == nil || index == state.attempts.count - 1, "reason in the middle")
