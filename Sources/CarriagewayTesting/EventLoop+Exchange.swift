@@ -180,7 +180,7 @@ extension EventLoop {
         }
         guard connection.hasDiscardedInput, !connection.inputEnded else { return drop(connection) }
         Sockets.endSending(connection.descriptor)
-        pause(connection, as: .timer, for: .seconds(2))
+        pause(connection, as: .timer, for: .seconds(30))
         connection.phase = .lingering
     }
 

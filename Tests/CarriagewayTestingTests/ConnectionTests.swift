@@ -157,6 +157,18 @@ struct ConnectionTests {
         #expect(client.receiveAll().ending == .closed)
     }
 
+    @Test("a client that sends on after its refusal is not reset, so that it can read the answer")
+    func lingering() async throws {
+        let client = try TestClient(server)
+        client.send("nonsense\r\n")
+        #expect(client.response()?.status == 400)
+        #expect(client.receiveAll() == (Data(), .closed))
+        // On a closed connection the first would be answered with RST, the second fail.
+        for _ in 0..<2 { #expect(client.send("more")) }
+        client.close()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
     @Test("a head over 1 MB gets 431")
     func headLimit() throws {
         let client = try TestClient(server)

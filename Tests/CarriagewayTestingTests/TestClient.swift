@@ -172,7 +172,10 @@ final class TestClient {
             received.append(contentsOf: buffer[..<count])
             return nil
         }
-        return count == 0 ? .closed : errno == ECONNRESET ? .reset : Ending.none
+        if count == 0 { return .closed }
+        // Interrupted by a signal: nothing was received, and nothing has ended.
+        if errno == EINTR { return nil }
+        return errno == ECONNRESET ? .reset : Ending.none
     }
 }
 

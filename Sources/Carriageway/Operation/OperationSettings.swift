@@ -1,6 +1,8 @@
 /// What a caller may set for one operation; nil where the queue's setting holds.
 struct OperationSettings {
     var retryPolicy: RetryPolicy?
+    var retriesNonIdempotent: Bool?
+    var generatesIdempotencyKey: Bool?
     var validation: ResponseValidation?
     var timeout: Duration?
     var allowsEmptyData = true
@@ -9,21 +11,38 @@ struct OperationSettings {
 
 extension NetworkOperation {
     /// Whether and when a failed attempt is followed by another: the queue's policy unless set here.
+    ///
+    /// Before the operation is on a queue this is the default policy, so set a whole policy rather than a part of it.
     public var retryPolicy: RetryPolicy {
-        get { setting { $0.settings.retryPolicy ?? $0.configuration?.value.retryPolicy ?? .default } }
-        set { shared.withLock { $0.settings.retryPolicy = newValue } }
+        get {
+            setting { shared in
+                var policy = shared.settings.retryPolicy ?? shared.configuration?.value.retryPolicy ?? .default
+                if let own = shared.settings.retriesNonIdempotent { policy.retriesNonIdempotent = own }
+                if let own = shared.settings.generatesIdempotencyKey { policy.generatesIdempotencyKey = own }
+                return policy
+            }
+        }
+        set {
+            shared.withLock { shared in
+                shared.settings.retryPolicy = newValue
+                shared.settings.retriesNonIdempotent = nil
+                shared.settings.generatesIdempotencyKey = nil
+            }
+        }
     }
 
-    /// Whether a method that is not idempotent may be sent again; see ``RetryPolicy/retriesNonIdempotent``.
+    /// Whether a method that is not idempotent may be sent again: as the policy says unless set here; see
+    /// ``RetryPolicy/retriesNonIdempotent``.
     public var retriesNonIdempotent: Bool {
         get { retryPolicy.retriesNonIdempotent }
-        set { retryPolicy.retriesNonIdempotent = newValue }
+        set { shared.withLock { $0.settings.retriesNonIdempotent = newValue } }
     }
 
-    /// Whether a POST or PATCH gets an `Idempotency-Key`; see ``RetryPolicy/generatesIdempotencyKey``.
+    /// Whether a POST or PATCH gets an `Idempotency-Key`: as the policy says unless set here; see
+    /// ``RetryPolicy/generatesIdempotencyKey``.
     public var generatesIdempotencyKey: Bool {
         get { retryPolicy.generatesIdempotencyKey }
-        set { retryPolicy.generatesIdempotencyKey = newValue }
+        set { shared.withLock { $0.settings.generatesIdempotencyKey = newValue } }
     }
 
     /// Which responses count as a success: the queue's validation unless set here.
