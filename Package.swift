@@ -14,6 +14,8 @@ let package = Package(
         .target(name: "CarriagewayTesting", dependencies: ["Carriageway"]),
         .executableTarget(name: "CarriagewayCommand", dependencies: ["Carriageway", "CarriagewayTesting"]),
         .testTarget(name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting"]),
+        .testTarget(
+            name: "CarriagewayCommandTests", dependencies: ["Carriageway", "CarriagewayCommand", "CarriagewayTesting"]),
         .testTarget(name: "CarriagewayTestingTests", dependencies: ["CarriagewayTesting"]),
     ],
     swiftLanguageModes: [.v6]

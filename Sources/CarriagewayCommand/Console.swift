@@ -31,10 +31,11 @@ enum Console {
         try put(line, to: STDOUT_FILENO)
     }
 
-    /// Writes a line to standard error, under the program's name.
-    static func complain(_ line: String) {
+    /// Writes a line to standard error, under the program's name, and what belongs to it below.
+    static func complain(_ line: String, details: [String] = []) {
+        let lines = ["carriageway: \(line)"] + details.map { "  \($0)" }
         // Where else could a failure be told?
-        try? put("carriageway: \(line)", to: STDERR_FILENO)
+        try? put(lines.joined(separator: "\n"), to: STDERR_FILENO)
     }
 
     private static func put(_ line: String, to descriptor: Int32) throws(Failure) {

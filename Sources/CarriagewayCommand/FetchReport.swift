@@ -47,8 +47,9 @@ struct FetchReport {
         }
         if case .failed(let reason) = outputFailure { Console.complain("cannot write to standard output: \(reason)") }
         if let signal, !notFetched.isEmpty {
-            Console.complain("interrupted; not fetched (\(notFetched.count) of \(summary.urls)):")
-            for index in notFetched.sorted() { Console.complain("  \(plan.targets[index].shown)") }
+            Console.complain(
+                "interrupted; not fetched (\(notFetched.count) of \(summary.urls)):",
+                details: notFetched.sorted().map { plan.targets[$0].shown })
             return Interrupts.status(of: signal)
         }
         if summary.failed > 0, !plan.printsJSON {
