@@ -30,7 +30,7 @@ package final class SystemTime: TimeSource {
     /// Set up in `init`, and used on `queue` only.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-    private init() {
+    init() {
         timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in self?.fire() }
         timer.activate()

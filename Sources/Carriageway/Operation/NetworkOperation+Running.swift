@@ -10,20 +10,48 @@ struct RunningParts {
     var preparation: Task<Void, Never>?
     var deadlineTimer: ScheduledTimer?
     var retryTimer: ScheduledTimer?
-    /// The host of a request that is on no queue's lane but counts for its connections, with the round it is out for.
-    var occupied: (host: String, round: Int)?
 
     mutating func takeAll() -> RunningParts {
-        defer { self = RunningParts(occupied: occupied) }
+        defer { self = RunningParts() }
         return self
     }
 
     /// Whether the round's result is still wanted is the state's to say; this only ends what works for it.
-    func stop() {
-        exchange?.abandon()
+    ///
+    /// - Returns: whether `onRelease` will be called, when the task that is on the wire has ended.
+    func stop(onRelease: @escaping @Sendable () -> Void) -> Bool {
         preparation?.cancel()
         deadlineTimer?.cancel()
         retryTimer?.cancel()
+        return exchange?.abandon(onRelease: onRelease) ?? false
+    }
+}
+
+/// Where an operation stands in line, or has its slot: on its queue's lane, or, without a queue, just counted among the
+/// session's connections to the host.
+struct LinePlace {
+    let queue: NetworkQueue?
+    let session: NetworkSession
+    let host: String
+    let round: Int
+
+    func enter(_ operation: NetworkOperation) {
+        if let queue {
+            queue.session.lane.enter(
+                operation, round: round, member: queue.laneMember, host: host,
+                priority: operation.queuePriority.rawValue)
+        } else {
+            session.lane.occupy(host: host)
+            operation.laneAdmits(round: round)
+        }
+    }
+
+    func leave(_ operation: NetworkOperation) {
+        if let queue {
+            queue.session.lane.leave(operation, round: round)
+        } else {
+            session.lane.vacate(host: host)
+        }
     }
 }
 
@@ -34,6 +62,7 @@ extension NetworkOperation {
     var time: any TimeSource { shared.withLock { $0.session ?? $0.queue?.session }?.time ?? SystemTime.shared }
 
     func begin(on queue: NetworkQueue?) {
+        if let queue, queue !== OperationQueue.current { queue.dismiss(self) }
         let timeout: Duration? = shared.withLock { shared in
             guard !shared.state.hasStarted else { return nil }
             shared.queue = queue
@@ -59,22 +88,29 @@ extension NetworkOperation {
     }
 
     private func perform(_ actions: [OperationState.Action]) {
+        var isSlotHeldByTask = false
         for action in actions {
             switch action {
             case .armDeadline(let instant): armDeadline(instant)
             case .build: build()
             case .enterLine(let round): enterLine(round)
-            case .leaveLine(let round): leaveLine(round)
+            case .leaveLine(let round): if !isSlotHeldByTask { leaveLine(round) }
             case .prepare(let request, let round): prepare(request, round)
             case .confirm(let request, let round): confirm(request, round)
             case .send(let request, let round): send(request, round)
             case .judge(let error, let round): judge(error, round)
             case .sleep(let instant, let round): sleep(until: instant, round)
-            case .stop: shared.withLock { $0.running.takeAll() }.stop()
+            case .stop: isSlotHeldByTask = stop()
             case .deliver: deliver()
             case .finish: finish()
             }
         }
+    }
+
+    /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
+    private func stop() -> Bool {
+        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
+        return parts.stop { place?.leave(self) }
     }
 
     // MARK: Making the request
@@ -121,28 +157,27 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
-        let (queue, host, session) = shared.withLock { ($0.queue, $0.state.request?.hostKey ?? "", $0.session) }
-        guard let queue else {
-            session?.lane.occupy(host: host)
-            shared.withLock { $0.running.occupied = (host, round) }
-            return laneAdmits(round: round)
+        let place = shared.withLock { shared in
+            let host = shared.state.request?.hostKey ?? ""
+            let place = shared.session.map { LinePlace(queue: shared.queue, session: $0, host: host, round: round) }
+            shared.place = place
+            return place
         }
-        queue.session.lane.enter(
-            self, round: round, member: queue.laneMember, host: host, priority: queuePriority.rawValue)
-        // Had it ended meanwhile, its leaving would have come before its entering.
-        if shared.withLock({ $0.state.round != round || $0.state.phase == .ended }) { leaveLine(round) }
+        place?.enter(self)
+        // Had it ended meanwhile without a slot, its leaving would have come before its entering.
+        guard let queue = place?.queue else { return }
+        if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) {
+            queue.session.lane.leave(self, round: round)
+        }
     }
 
     private func leaveLine(_ round: Int) {
-        let (queue, session, host) = shared.withLock { shared in
-            guard let occupied = shared.running.occupied, occupied.round == round else {
-                return (shared.queue, shared.session, nil as String?)
-            }
-            shared.running.occupied = nil
-            return (nil as NetworkQueue?, shared.session, occupied.host)
+        let place = shared.withLock { shared in
+            guard shared.place?.round == round else { return nil as LinePlace? }
+            defer { shared.place = nil }
+            return shared.place
         }
-        if let host { session?.lane.vacate(host: host) }
-        queue?.session.lane.leave(self, round: round)
+        place?.leave(self)
     }
 
     // MARK: On the wire
@@ -281,8 +316,9 @@ extension NetworkOperation {
                 shared.hasToldFinish = true
                 shared.queue = nil
                 shared.session = nil
+                shared.place = nil
             }
-            return (shared.finishObservers, (shared.queue, shared.session))
+            return (shared.finishObservers, (shared.queue, shared.session, shared.place))
         }
         let upstream = takeUpstream()
         for observer in observers { observer() }

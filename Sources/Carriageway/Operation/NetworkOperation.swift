@@ -49,6 +49,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var finishObservers: [@Sendable () -> Void] = []
         var hasToldFinish = false
         var running = RunningParts()
+        var place: LinePlace?
         var failure = FailedAttempt()
         var progress: OperationProgress?
     }

@@ -53,6 +53,8 @@ struct OperationState {
     private(set) var phase = Phase.idle
     /// Counts the times that the operation went in line; tells events of one attempt from those of the next.
     private(set) var round = 0
+    /// The last round that got a slot.
+    private(set) var admittedRound = 0
     private(set) var hasStarted = false
     private(set) var result: Result<NetworkResponse, NetworkError>?
     private(set) var attempts: [NetworkAttempt] = []
@@ -98,6 +100,7 @@ extension OperationState {
         guard phase == .inLine || phase == .confirming, round == self.round, let request else {
             return [.leaveLine(round: round)]
         }
+        admittedRound = round
         attemptStart = (now, date)
         if needsPreparation {
             phase = .preparing

@@ -6,6 +6,8 @@ extension Lane.State {
         let priority: Int
         let sequence: Int
         let client: ClientID
+        /// How often the priority was changed: a place that is taken again is not the one that was given up.
+        var changes = 0
 
         static func < (left: Place, right: Place) -> Bool {
             left.priority != right.priority ? left.priority > right.priority : left.sequence < right.sequence
@@ -73,6 +75,7 @@ extension Lane.State.Member {
     /// The first in line for the host, which `firstHead` gave, takes a slot.
     mutating func admitFirst(of host: Lane.HostID, tickets: Tickets) {
         heads.popFirst()
+        buckets[host]?.listed = nil
         active += 1
         buckets[host]?.active += 1
         buckets[host]?.waiting.popFirst()
@@ -90,14 +93,24 @@ extension Lane.State.Member {
         while let first = buckets[host]?.waiting.first, !Self.isCurrent(first, tickets) {
             buckets[host]?.waiting.popFirst()
         }
-        guard let first = buckets[host]?.waiting.first else {
+        if let first = buckets[host]?.waiting.first {
+            guard buckets[host]?.listed != first else { return }
+            buckets[host]?.listed = first
+            heads.insert(Head(place: first, host: host))
+        } else {
             buckets[host]?.listed = nil
             if buckets[host]?.active == 0 { buckets[host] = nil }
-            return
         }
-        guard buckets[host]?.listed != first else { return }
-        buckets[host]?.listed = first
-        heads.insert(Head(place: first, host: host))
+        dropStaleHeads()
+    }
+
+    /// In a queue that is held nobody takes heads off the list; those that are out of date must not pile up there.
+    private mutating func dropStaleHeads() {
+        guard heads.count > 64, heads.count > 2 * buckets.count else { return }
+        heads = Heap()
+        for (host, bucket) in buckets {
+            if let listed = bucket.listed { heads.insert(Head(place: listed, host: host)) }
+        }
     }
 
     /// The best head whose host is free; those that are out of date or blocked leave the list until they are listed anew.

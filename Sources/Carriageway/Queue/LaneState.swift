@@ -123,7 +123,8 @@ extension Lane.State {
     /// A client's priority changes; it keeps its time of arrival.
     mutating func setPriority(_ priority: Int, of client: ClientID, now: ContinuousClock.Instant) -> [Action] {
         guard let ticket = tickets[client], ticket.place.priority != priority else { return [] }
-        let place = Place(priority: priority, sequence: ticket.place.sequence, client: client)
+        let place = Place(
+            priority: priority, sequence: ticket.place.sequence, client: client, changes: ticket.place.changes + 1)
         tickets[client]?.place = place
         guard !ticket.isActive else { return [] }
         members[ticket.member]?.drop(host: ticket.host, tickets: tickets)

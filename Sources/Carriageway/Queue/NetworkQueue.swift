@@ -96,6 +96,11 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         if waitingRoom.withLock({ $0.leave(request, isCancelled: isCancelled) }) { pass(request) }
     }
 
+    /// A request was started by hand: it is no longer the queue's to start.
+    func dismiss(_ request: NetworkOperation) {
+        _ = waitingRoom.withLock { $0.leave(request, isCancelled: true) }
+    }
+
     /// Hands an operation to Foundation.
     private func pass(_ operation: Operation) {
         super.addOperation(operation)

@@ -11,7 +11,8 @@ struct WaitingRoom {
     }
 
     private enum Item {
-        case operation(ObjectIdentifier)
+        /// With the guest's number, since another operation may get the identifier of one that has left.
+        case operation(ObjectIdentifier, number: Int)
         case barrier(BlockOperation)
     }
 
@@ -34,7 +35,7 @@ struct WaitingRoom {
         nextNumber += 1
         guests[identifier] = Guest(operation: operation, number: nextNumber)
         if isBarrierPending {
-            behindBarrier.append(.operation(identifier))
+            behindBarrier.append(.operation(identifier, number: nextNumber))
             blocked.insert(identifier)
         }
         return true
@@ -66,8 +67,9 @@ struct WaitingRoom {
             case .barrier(let barrier):
                 behindBarrier.removeFirst(index + 1)
                 return (passed, barrier)
-            case .operation(let identifier):
-                guard blocked.remove(identifier) != nil, let guest = guests[identifier] else { continue }
+            case .operation(let identifier, let number):
+                guard let guest = guests[identifier], guest.number == number else { continue }
+                blocked.remove(identifier)
                 if !(guest.operation is NetworkOperation) { guests[identifier] = nil }
                 passed.append(guest.operation)
             }

@@ -31,7 +31,14 @@ enum RequestCheck {
             throw .invalidRequest("the scheme \"\(scheme)\" is not http or https")
         }
         guard let host = url.host, !host.isEmpty else { throw .invalidRequest("the URL has no host") }
-        if let port = url.port, !(1...65_535 ~= port) { throw .invalidRequest("the port \(port) does not exist") }
+        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            throw .invalidRequest("the host has blanks or control characters")
+        }
+        if let port = url.port {
+            guard 1...65_535 ~= port else { throw .invalidRequest("the port \(port) does not exist") }
+        } else if hasPort(url) {
+            throw .invalidRequest("the port is not a number that a port can have")
+        }
         #if canImport(FoundationNetworking)
             // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
             if host.contains(":") { throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address") }
@@ -42,6 +49,17 @@ enum RequestCheck {
         parts?.scheme = plainScheme
         guard let normalized = parts?.url else { throw .invalidRequest("the URL is malformed") }
         return normalized
+    }
+
+    /// Whether there is a port in the URL, also one so large that `URL` does not give it.
+    private static func hasPort(_ url: URL) -> Bool {
+        let text = url.absoluteString
+        guard let start = text.range(of: "//")?.upperBound else { return false }
+        let authority = text[start...].prefix { !"/?#".contains($0) }
+        let afterUser = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        guard let colon = afterUser.lastIndex(of: ":") else { return false }
+        let port = afterUser[afterUser.index(after: colon)...]
+        return !port.isEmpty && !port.contains("]")
     }
 
     private static func checkMethodAndBody(of request: URLRequest) throws(NetworkError) {

@@ -55,7 +55,8 @@ extension NetworkError {
         case .endpointError(let response, _):
             switch response.statusCode {
             case 408, 421, 425, 429, 444, 500, 502, 503, 504, 599: true
-            case 413: response.value(forHTTPHeaderField: "Retry-After") != nil
+            // Whether the header says anything does not depend on the time.
+            case 413: RetryAfter.delay(in: response, now: .distantPast) != nil
             default: false
             }
         case .cancelled, .generalError, .invalidRequest, .invalidResponseType, .noResponseData, .unacceptableResponse,

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The wait before a retry.
 public struct Backoff: Sendable, Hashable {
     private enum Kind: Hashable {
@@ -55,9 +57,8 @@ public struct Backoff: Sendable, Hashable {
             return interval
         case .exponential(let base, let multiplier, let cap, let jitter):
             guard base > .zero else { return .zero }
-            var bound = min(base * (isBusy ? 2 : 1), cap).inSeconds
-            for _ in 1..<max(1, min(retry, 2_000)) where bound < cap.inSeconds { bound *= multiplier }
-            bound = min(bound, cap.inSeconds)
+            let growth = pow(multiplier, Double(max(retry, 1)) - 1)
+            let bound = min((base * (isBusy ? 2 : 1)).inSeconds * growth, cap.inSeconds)
             return .saturating(seconds: bound * (1 - jitter.fraction + jitter.fraction * random))
         }
     }

@@ -4,13 +4,21 @@
 /// last retry took, or `reward` if it needed none. A retry that the tokens do not cover is not made.
 public struct RetryBudget: Sendable, Hashable {
     /// The tokens of a host to which everything succeeds.
-    public var capacity: Int
+    public var capacity: Int {
+        didSet { capacity = max(0, capacity) }
+    }
     /// What a retry takes.
-    public var cost: Int
+    public var cost: Int {
+        didSet { cost = max(0, cost) }
+    }
     /// What a retry after 429 or 503 takes.
-    public var busyCost: Int
+    public var busyCost: Int {
+        didSet { busyCost = max(0, busyCost) }
+    }
     /// What a success without a retry gives.
-    public var reward: Int
+    public var reward: Int {
+        didSet { reward = max(0, reward) }
+    }
 
     /// A budget; negative numbers count as 0.
     public init(capacity: Int = 500, cost: Int = 14, busyCost: Int = 5, reward: Int = 1) {

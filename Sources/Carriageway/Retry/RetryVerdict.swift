@@ -37,6 +37,7 @@ struct RetryQuestion {
     var random: Double
 
     func verdict() -> RetryVerdict {
+        if error.isCancelled { return .giveUp(.cancelled) }
         guard isWanted else {
             return .giveUp(decision == .automatic && !error.shouldRetry ? .notTransient : .declined)
         }
@@ -55,7 +56,7 @@ struct RetryQuestion {
 
     private func timed() -> RetryVerdict {
         let asked = error.response.flatMap { RetryAfter.delay(in: $0, now: date) }
-        if let asked, asked > policy.maxRetryAfter { return .giveUp(.retryAfterTooLong(asked)) }
+        if let asked, asked > policy.maxRetryAfter.saturated { return .giveUp(.retryAfterTooLong(asked)) }
         let delay = delay(asked: asked)
         if let deadline, now.advanced(by: delay) >= deadline { return .giveUp(.deadline) }
         return .retry(after: delay, cost: cost)

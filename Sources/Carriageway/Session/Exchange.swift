@@ -26,8 +26,11 @@ final class Exchange: Sendable {
     }
 
     private enum Phase {
+        /// No task is alive: before the first, between two of a redirect, after the last.
         case between
         case running(Int)
+        /// Of no use to its owner any longer; its task has yet to end.
+        case abandoned(Int, onRelease: @Sendable () -> Void)
         case ended
     }
 
@@ -42,9 +45,11 @@ final class Exchange: Sendable {
         var lastActivity: ContinuousClock.Instant
         var idleTimer: ScheduledTimer?
 
-        var isEnded: Bool {
-            if case .ended = phase { return true }
-            return false
+        var isOver: Bool {
+            switch phase {
+            case .between, .running: false
+            case .abandoned, .ended: true
+            }
         }
     }
 
@@ -70,7 +75,11 @@ final class Exchange: Sendable {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
         send()
         // Abandoned before it was opened: then nobody else closes it.
-        if state.withLock({ $0.isEnded }) { session.close(self) }
+        let isEnded = state.withLock { state in
+            if case .ended = state.phase { return true }
+            return false
+        }
+        if isEnded { session.close(self) }
     }
 
     private func send() {
@@ -90,35 +99,55 @@ final class Exchange: Sendable {
     }
 
     /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
-    func abandon() {
-        let (running, timer) = state.withLock { state in
-            defer { state.phase = .ended }
+    ///
+    /// - Parameter onRelease: called once the task that runs has ended and its connection is free. Until then a further
+    ///   task could be one too many for the transport, and wait inside it.
+    /// - Returns: whether `onRelease` will be called; it is not if no task runs.
+    func abandon(onRelease: @escaping @Sendable () -> Void) -> Bool {
+        let (running, timer): (Int?, ScheduledTimer?) = state.withLock { state in
             state.data = Data()
-            guard case .running(let identifier) = state.phase else { return (nil as Int?, state.idleTimer) }
-            return (identifier, state.idleTimer)
-        }
-        timer?.cancel()
-        if let running { session.transport.cancel(running) }
-        session.close(self)
-    }
-
-    /// Ends the exchange with a failure of ours.
-    func fail(with error: NetworkError) {
-        let running: Int?? = state.withLock { state in
-            guard state.failure == nil else { return nil }
             switch state.phase {
-            case .ended: return nil
-            case .between:
-                state.failure = error
-                return .some(nil)
             case .running(let identifier):
-                state.failure = error
-                return .some(identifier)
+                state.phase = .abandoned(identifier, onRelease: onRelease)
+                return (identifier, state.idleTimer)
+            case .between, .abandoned, .ended:
+                state.phase = .ended
+                return (nil, state.idleTimer)
             }
         }
-        guard let running else { return }
-        if let running { session.transport.cancel(running) }
-        end(failure: error)
+        timer?.cancel()
+        guard let running else {
+            session.close(self)
+            return false
+        }
+        session.transport.cancel(running)
+        return true
+    }
+
+    /// Ends the exchange with a failure of ours, once its task has ended.
+    func fail(with error: NetworkError) {
+        enum Step {
+            case nothing
+            case cancel(Int)
+            case end
+        }
+        let step: Step = state.withLock { state in
+            guard state.failure == nil else { return .nothing }
+            switch state.phase {
+            case .abandoned, .ended: return .nothing
+            case .between:
+                state.failure = error
+                return .end
+            case .running(let identifier):
+                state.failure = error
+                return .cancel(identifier)
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .cancel(let identifier): session.transport.cancel(identifier)
+        case .end: end(failure: error)
+        }
     }
 }
 
@@ -151,16 +180,22 @@ extension Exchange {
             case nothing
             case hop
             case end(NetworkError?)
+            case release(@Sendable () -> Void)
         }
         let step: Step = state.withLock { state in
-            guard case .running(identifier) = state.phase, state.failure == nil else { return .nothing }
+            if case .abandoned(identifier, let onRelease) = state.phase {
+                state.phase = .ended
+                return .release(onRelease)
+            }
+            guard case .running(identifier) = state.phase else { return .nothing }
+            state.phase = .between
+            if let failure = state.failure { return .end(failure) }
             if let error { return .end(error) }
             guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
             switch Redirect(of: response, to: state.request, followed: state.redirects) {
             case .stay: return .end(nil)
             case .refuse(let code): return .end(.urlError(URLError(code)))
             case .follow(let next):
-                state.phase = .between
                 state.request = next
                 state.redirects += 1
                 state.response = nil
@@ -172,6 +207,11 @@ extension Exchange {
         case .nothing: break
         case .hop: session.pipeline.async { self.hop() }
         case .end(let error): end(failure: error)
+        case .release(let onRelease):
+            session.pipeline.async {
+                self.session.close(self)
+                onRelease()
+            }
         }
     }
 
@@ -199,7 +239,7 @@ extension Exchange {
     private func end(failure: NetworkError?) {
         session.pipeline.async {
             let (outcome, timer): (Outcome?, ScheduledTimer?) = self.state.withLock { state in
-                if state.isEnded { return (nil, state.idleTimer) }
+                if state.isOver { return (nil, state.idleTimer) }
                 state.phase = .ended
                 return (Self.outcome(of: &state, failure: failure), state.idleTimer)
             }
@@ -232,8 +272,8 @@ extension Exchange {
             [weak self] in self?.idleTimeCameUp(timeout, of: request)
         }
         let isLate = state.withLock { state in
-            if !state.isEnded { state.idleTimer = timer }
-            return state.isEnded
+            if !state.isOver { state.idleTimer = timer }
+            return state.isOver
         }
         if isLate { timer.cancel() }
     }
@@ -241,7 +281,7 @@ extension Exchange {
     private func idleTimeCameUp(_ timeout: Duration, of request: URLRequest) {
         let now = session.time.now
         let isOver: Bool? = state.withLock { state in
-            if state.isEnded { return nil }
+            if state.isOver { return nil }
             return state.lastActivity.advanced(by: timeout) <= now
         }
         switch isOver {

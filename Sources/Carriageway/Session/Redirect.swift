@@ -31,12 +31,11 @@ enum Redirect: Equatable {
             self = .refuse(.httpTooManyRedirects)
             return
         }
-        let scheme = target.scheme?.lowercased()
-        guard scheme == "http" || scheme == "https" else {
+        guard target.scheme == "http" || target.scheme == "https" else {
             self = .refuse(.unsupportedURL)
             return
         }
-        if origin.scheme == "https", scheme == "http" {
+        if origin.scheme == "https", target.scheme == "http" {
             self = .refuse(.appTransportSecurityRequiresSecureConnection)
             return
         }
@@ -66,13 +65,18 @@ enum Redirect: Equatable {
         return .follow(next)
     }
 
-    /// The absolute URL, with the old fragment if the new one has none (RFC 9110, section 10.2.2).
+    /// The absolute URL, its scheme in small letters as the origin's is, with the old fragment if the new one has none
+    /// (RFC 9110, section 10.2.2).
     private static func target(_ location: String, from origin: URL) -> URL? {
-        guard let url = URL(string: location, relativeTo: origin)?.absoluteURL else { return nil }
-        guard url.fragment == nil, let fragment = origin.fragment,
+        guard let url = URL(string: location, relativeTo: origin)?.absoluteURL,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return url }
-        parts.fragment = fragment
-        return parts.url ?? url
+        else { return nil }
+        if let scheme = parts.scheme { parts.scheme = scheme.lowercased() }
+        if parts.percentEncodedFragment == nil, origin.fragment != nil {
+            // Taken as it is written: the decoded one would be encoded anew.
+            parts.percentEncodedFragment =
+                URLComponents(url: origin, resolvingAgainstBaseURL: true)?.percentEncodedFragment
+        }
+        return parts.url
     }
 }

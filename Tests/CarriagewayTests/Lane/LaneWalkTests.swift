@@ -1,0 +1,282 @@
+import Foundation
+import Testing
+
+@testable import Carriageway
+
+/// What the lane should do, said as simply as can be: arrays, and a search for the best each time.
+private struct LaneModel {
+    struct Entrant {
+        let round: Int
+        let member: Int
+        let host: Int
+        var priority: Int
+        let arrival: Int
+        var isActive = false
+    }
+
+    struct Queue {
+        var identifier: Lane.MemberID
+        let limit: Int
+        let limitPerHost: Int
+        var holds: Set<Lane.Hold> = []
+        var active = 0
+        var activePerHost = [Int](repeating: 0, count: LaneWalk.hosts.count)
+        var entrants = 0
+    }
+
+    let connectionsPerHost: Int?
+    var queues: [Queue] = []
+    var entrants: [Entrant?] = []
+    var activePerHost = [Int](repeating: 0, count: LaneWalk.hosts.count)
+    var outsiders = [Int](repeating: 0, count: LaneWalk.hosts.count)
+    var heldUntil = [ContinuousClock.Instant?](repeating: nil, count: LaneWalk.hosts.count)
+    var arrivals = 0
+
+    func mayGo(_ entrant: Entrant, now: ContinuousClock.Instant) -> Bool {
+        let queue = queues[entrant.member]
+        guard !entrant.isActive, queue.active < queue.limit, queue.holds.isEmpty,
+            queue.activePerHost[entrant.host] < queue.limitPerHost
+        else { return false }
+        if let until = heldUntil[entrant.host], until > now { return false }
+        return connectionsPerHost.map { activePerHost[entrant.host] + outsiders[entrant.host] < $0 } ?? true
+    }
+
+    /// Who is admitted now, in order.
+    mutating func admissions(now: ContinuousClock.Instant) -> [(client: Int, round: Int)] {
+        var admitted: [(Int, Int)] = []
+        while true {
+            var best: (client: Int, entrant: Entrant)?
+            for (client, entrant) in entrants.enumerated() {
+                guard let entrant, mayGo(entrant, now: now) else { continue }
+                if let other = best?.entrant,
+                    (-other.priority, other.arrival) < (-entrant.priority, entrant.arrival)
+                {
+                    continue
+                }
+                best = (client, entrant)
+            }
+            guard let best else { return admitted }
+            entrants[best.client]?.isActive = true
+            count(best.entrant, 1)
+            admitted.append((best.client, best.entrant.round))
+        }
+    }
+
+    mutating func count(_ entrant: Entrant, _ change: Int) {
+        queues[entrant.member].active += change
+        queues[entrant.member].activePerHost[entrant.host] += change
+        activePerHost[entrant.host] += change
+    }
+}
+
+/// The lane and its model, side by side.
+private struct LaneWalk {
+    static let hosts = ["a", "b", "c", "d", "e"]
+    final class Client {}
+
+    let clients = (0..<28).map { _ in Client() }
+    var lane: Lane.State
+    var model: LaneModel
+    var now = ContinuousClock.now
+    var round = 0
+    var stepNumber = 0
+
+    init(random: inout SeededRandom) {
+        let connections = random.once(in: 3) ? nil : 1 + random.below(5)
+        lane = Lane.State(connectionsPerHost: connections)
+        model = LaneModel(connectionsPerHost: connections)
+        model.entrants = clients.map { _ in nil }
+        for _ in 0..<3 { join(limit: random.below(8), limitPerHost: random.below(5), at: nil) }
+    }
+
+    private mutating func join(limit: Int, limitPerHost: Int, at index: Int?) {
+        let identifier = lane.join(limit: limit, limitPerHost: limitPerHost)
+        let queue = LaneModel.Queue(
+            identifier: identifier, limit: max(1, limit), limitPerHost: max(1, limitPerHost))
+        if let index { model.queues[index] = queue } else { model.queues.append(queue) }
+    }
+
+    private func identifier(_ client: Int) -> ObjectIdentifier { ObjectIdentifier(clients[client]) }
+
+    /// The actions must be what the model says.
+    private mutating func compare(_ actions: [Lane.Action]) throws {
+        let expected = model.admissions(now: now).map { Lane.Action.admit(identifier($0.client), round: $0.round) }
+        try demand(actions == expected, "step \(stepNumber): admitted \(actions), should be \(expected)")
+    }
+
+    mutating func step(_ random: inout SeededRandom) throws {
+        stepNumber += 1
+        let client = random.below(clients.count)
+        let queue = random.below(model.queues.count)
+        let host = random.below(Self.hosts.count)
+        switch random.below(32) {
+        case 0..<11:
+            if model.entrants[client] == nil { try enter(client, queue, host, &random) } else { try leave(client) }
+        case 11..<17: try leave(client)
+        case 17..<21: try confirm(client, &random)
+        case 21..<24: try setPriority([-8, -4, 0, 4, 8][random.below(5)], of: client)
+        case 24: try late(client)
+        case 25: hold([.suspended, .cancelling][random.below(2)], queue)
+        case 26, 27: try release([.suspended, .cancelling][random.below(2)], queue)
+        case 28: try hold(host, for: .milliseconds(random.below(200)))
+        case 29: try pass(.milliseconds(random.below(60)))
+        case 30: try outsider(host, random.once(in: 2))
+        default: replace(queue, &random)
+        }
+        try check()
+    }
+
+    private mutating func enter(_ client: Int, _ queue: Int, _ host: Int, _ random: inout SeededRandom) throws {
+        round += 1
+        model.arrivals += 1
+        let priority = [-8, -4, 0, 0, 4, 8][random.below(6)]
+        model.entrants[client] = LaneModel.Entrant(
+            round: round, member: queue, host: host, priority: priority, arrival: model.arrivals)
+        model.queues[queue].entrants += 1
+        try compare(
+            lane.enter(
+                identifier(client), round: round, member: model.queues[queue].identifier, host: Self.hosts[host],
+                priority: priority, now: now))
+    }
+
+    private mutating func leave(_ client: Int) throws {
+        guard let entrant = model.entrants[client] else { return try late(client) }
+        model.entrants[client] = nil
+        model.queues[entrant.member].entrants -= 1
+        if entrant.isActive { model.count(entrant, -1) }
+        try compare(lane.leave(identifier(client), round: entrant.round, now: now))
+    }
+
+    /// Word of a round that is over changes nothing.
+    private mutating func late(_ client: Int) throws {
+        let before = model.entrants[client]?.round ?? 0
+        let left = lane.leave(identifier(client), round: before - 1, now: now)
+        let (isConfirmed, actions) = lane.confirm(identifier(client), round: before - 1, now: now)
+        try demand(left.isEmpty && isConfirmed && actions.isEmpty, "step \(stepNumber): late word has an effect")
+    }
+
+    private mutating func confirm(_ client: Int, _ random: inout SeededRandom) throws {
+        guard let entrant = model.entrants[client] else { return try late(client) }
+        let isHostHeld = model.heldUntil[entrant.host].map { $0 > now } ?? false
+        let goesBack = entrant.isActive && (isHostHeld || !model.queues[entrant.member].holds.isEmpty)
+        if goesBack {
+            model.entrants[client]?.isActive = false
+            model.count(entrant, -1)
+        }
+        let (isConfirmed, actions) = lane.confirm(identifier(client), round: entrant.round, now: now)
+        try demand(isConfirmed == !goesBack, "step \(stepNumber): confirm says \(isConfirmed)")
+        try compare(actions)
+    }
+
+    private mutating func setPriority(_ priority: Int, of client: Int) throws {
+        model.entrants[client]?.priority = priority
+        try compare(lane.setPriority(priority, of: identifier(client), now: now))
+    }
+
+    private mutating func hold(_ reason: Lane.Hold, _ queue: Int) {
+        model.queues[queue].holds.insert(reason)
+        lane.hold(reason, member: model.queues[queue].identifier)
+    }
+
+    private mutating func release(_ reason: Lane.Hold, _ queue: Int) throws {
+        model.queues[queue].holds.remove(reason)
+        try compare(lane.release(reason, member: model.queues[queue].identifier, now: now))
+    }
+
+    private mutating func hold(_ host: Int, for time: Duration) throws {
+        let instant = now.advanced(by: time)
+        let isLonger = model.heldUntil[host].map { $0 < instant } ?? true
+        if isLonger { model.heldUntil[host] = instant }
+        let actions = lane.hold(host: Self.hosts[host], until: instant)
+        try demand(actions == (isLonger ? [.wake(instant)] : []), "step \(stepNumber): hold says \(actions)")
+    }
+
+    private mutating func pass(_ time: Duration) throws {
+        now = now.advanced(by: time)
+        for host in model.heldUntil.indices where model.heldUntil[host].map({ $0 <= now }) ?? false {
+            model.heldUntil[host] = nil
+        }
+        try compare(lane.advance(to: now))
+    }
+
+    private mutating func outsider(_ host: Int, _ comes: Bool) throws {
+        if comes {
+            model.outsiders[host] += 1
+            lane.occupy(host: Self.hosts[host])
+        } else if model.outsiders[host] > 0 {
+            model.outsiders[host] -= 1
+            try compare(lane.vacate(host: Self.hosts[host], now: now))
+        }
+    }
+
+    /// A queue without requests goes, and another comes.
+    private mutating func replace(_ queue: Int, _ random: inout SeededRandom) {
+        guard model.queues[queue].entrants == 0 else { return }
+        lane.part(model.queues[queue].identifier)
+        join(limit: random.below(8), limitPerHost: random.below(5), at: queue)
+    }
+
+    private func check() throws {
+        var present = 0
+        for (client, entrant) in model.entrants.enumerated() {
+            guard let entrant else { continue }
+            present += 1
+            let ticket = lane.tickets[identifier(client)]
+            try demand(ticket?.isActive == entrant.isActive, "step \(stepNumber): ticket \(client) is lost")
+            try demand(!model.mayGo(entrant, now: now), "step \(stepNumber): \(client) waits beside a free slot")
+        }
+        try demand(lane.tickets.count == present, "step \(stepNumber): tickets of nobody")
+        for queue in model.queues {
+            let member = lane.members[queue.identifier]
+            try demand(member?.active == queue.active && queue.active <= queue.limit, "step \(stepNumber): slots")
+        }
+        if stepNumber & 63 == 0 { try checkTables() }
+    }
+
+    private func checkTables() throws {
+        for (index, host) in Self.hosts.enumerated() {
+            let state = lane.hostIDs[host].flatMap { lane.hosts[$0] }
+            let active = model.activePerHost[index] + model.outsiders[index]
+            try demand((state?.active ?? 0) == active, "step \(stepNumber): connections of \(host)")
+            let isBusy = active > 0 || model.heldUntil[index] != nil || model.entrants.contains { $0?.host == index }
+            try demand((state != nil) == isBusy, "step \(stepNumber): host \(host) is listed: \(state != nil)")
+        }
+        for member in lane.members.values {
+            try demand(member.heads.count <= 64 + 2 * member.buckets.count, "step \(stepNumber): heads pile up")
+            for bucket in member.buckets.values {
+                try demand(bucket.waiting.count <= 65 + 2 * bucket.waitingCount, "step \(stepNumber): places pile up")
+            }
+        }
+    }
+
+    /// Everyone leaves: then nothing is left.
+    mutating func drain() throws {
+        for queue in model.queues.indices {
+            for reason in [Lane.Hold.suspended, .cancelling] { try release(reason, queue) }
+        }
+        try pass(.seconds(10))
+        for client in clients.indices { try leave(client) }
+        for host in model.outsiders.indices {
+            while model.outsiders[host] > 0 { try outsider(host, false) }
+        }
+        try demand(lane.tickets.isEmpty && lane.hosts.isEmpty && lane.hostIDs.isEmpty, "something is left over")
+        try demand(lane.members.values.allSatisfy { $0.buckets.isEmpty && $0.active == 0 }, "a bucket is left over")
+    }
+}
+
+@Suite("Lane.State, walked at random")
+struct LaneWalkTests {
+    @Test("a random walk admits exactly whom the model says, and leaves nothing behind")
+    func randomWalk() {
+        RandomWalk.run("lane") { steps, random in
+            var stepsLeft = steps
+            while stepsLeft > 0 {
+                let length = min(stepsLeft, 5_000)
+                var walk = LaneWalk(random: &random)
+                for _ in 0..<length { try walk.step(&random) }
+                try walk.drain()
+                stepsLeft -= length
+            }
+        }
+    }
+}
