@@ -141,9 +141,9 @@ struct CommandTests {
 
     @Test("the timeout of a URL does not run while others hold the slots")
     func timeoutInLine() async throws {
-        server.on("/*", LoopbackServer.Response.text("a").delayed(.milliseconds(400)))
-        let urls = (0..<4).map { url("/\($0)") }
-        let outcome = try await CommandProcess(["--timeout", "1.2", "--concurrency", "1"] + urls).outcome()
+        server.on("/*", LoopbackServer.Response.text("a").delayed(.milliseconds(300)))
+        let urls = (0..<12).map { url("/\($0)") }
+        let outcome = try await CommandProcess(["--timeout", "3.3", "--concurrency", "1"] + urls).outcome()
         #expect(outcome.status == 0, "\(outcome)")
     }
 

@@ -38,7 +38,7 @@ final class Demo {
     private func makeQueue() -> NetworkQueue {
         let timeline = timeline
         return NetworkQueue(session: NetworkSession()) {
-            $0.timeout = .seconds(3)
+            $0.timeout = .seconds(10)
             // No jitter, for a story that is the same each time. After a 503 the base counts twice.
             let backoff = Backoff.exponential(base: .milliseconds(100), jitter: .none)
             $0.retryPolicy = .custom(maxRetries: 3, backoff: backoff) { context in

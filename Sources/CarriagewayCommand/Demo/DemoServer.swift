@@ -52,7 +52,7 @@ final class DemoServer: Sendable {
         await withTaskGroup(of: Bool.self) { [reportGate] group in
             group.addTask { (try? await reportGate.waitForArrivals(1)) != nil }
             group.addTask {
-                try? await Task.sleep(for: .seconds(2))
+                try? await Task.sleep(for: .seconds(10))
                 return false
             }
             defer { group.cancelAll() }
