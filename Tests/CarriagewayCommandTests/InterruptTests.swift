@@ -19,7 +19,11 @@ struct InterruptTests {
 
     @Test("Ctrl-C ends what runs and what waits, and says what was not fetched", arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
-        let child = try CommandProcess(["--per-host", "2", url("/quick"), url("/held1"), url("/held2"), url("/held3")])
+        // On a host of its own: in line for the same one it may come behind those that are held.
+        let other = try LoopbackServer()
+        other.on("/quick", .text("quick"))
+        let quick = other.url("/quick").absoluteString
+        let child = try CommandProcess(["--per-host", "2", quick, url("/held1"), url("/held2"), url("/held3")])
         #expect(await child.firstLine().hasSuffix("/quick"))
         try await gate.waitForArrivals(2)
         child.send(signal)
@@ -35,7 +39,7 @@ struct InterruptTests {
 
                 """)
         try await server.waitForOpenConnections(atMost: 0)
-        #expect(server.requestCount == 3)
+        #expect(server.requestCount == 2)
     }
 
     @Test("Ctrl-C during a backoff does not wait for it")
