@@ -19,6 +19,8 @@ let package = Package(
             path: "Tests/CarriagewayProbe"),
         .testTarget(
             name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting", "CarriagewayProbe"]),
+        .testTarget(
+            name: "CarriagewayCommandTests", dependencies: ["Carriageway", "CarriagewayCommand", "CarriagewayTesting"]),
         .testTarget(name: "CarriagewayTestingTests", dependencies: ["CarriagewayTesting"]),
     ],
     swiftLanguageModes: [.v6]

@@ -96,6 +96,15 @@ extension NetworkError {
 }
 
 extension NetworkOperation {
+    /// The host for which a place in line can be kept; nil if it is not known yet, or the operation has its result.
+    func hostToReserve() -> String? {
+        shared.withLock { shared in
+            guard shared.state.phase == .idle, case .request(let request) = shared.source else { return nil }
+            shared.hasReservedPlace = true
+            return request.hostKey
+        }
+    }
+
     /// A queue takes the operation. False if it, or another, has done so before, or the operation has started.
     func claim(for queue: NetworkQueue) -> Bool {
         shared.withLock { shared in

@@ -109,7 +109,10 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
+        let (parts, place, reserved) = shared.withLock { shared in
+            (shared.running.takeAll(), shared.place, shared.hasReservedPlace ? shared.queue : nil)
+        }
+        reserved?.session.lane.cancelReservation(self)
         return parts.stop { place?.leave(self) }
     }
 
@@ -162,6 +165,7 @@ extension NetworkOperation {
                 LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
             }
             shared.place = place
+            shared.hasReservedPlace = false
             return place
         }
         place?.enter(self)

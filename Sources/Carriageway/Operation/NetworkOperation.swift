@@ -50,6 +50,8 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var hasToldFinish = false
         var running = RunningParts()
         var place: LinePlace?
+        /// Whether a place in line may be kept for the operation, which has not entered.
+        var hasReservedPlace = false
         var failure = FailedAttempt()
         var progress: OperationProgress?
     }
@@ -205,7 +207,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         get { super.queuePriority }
         set {
             super.queuePriority = newValue
-            guard let queue = shared.withLock({ $0.state.hasStarted ? $0.queue : nil }) else { return }
+            guard let queue = shared.withLock({ $0.queue }) else { return }
             queue.session.lane.setPriority(super.queuePriority.rawValue, of: self)
         }
     }

@@ -204,7 +204,7 @@ extension OperationState {
 
     private mutating func abort(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {
         guard phase != .ended else { return [] }
-        if phase == .preparing || phase == .onWire { record(.failed(error), now: now) }
+        if phase == .onWire { record(.failed(error), now: now) }
         if !attempts.isEmpty {
             attempts[attempts.count - 1].notRetried = error.isCancelled ? .cancelled : .deadline
         }

@@ -103,8 +103,19 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
 
     /// Hands an operation to Foundation.
     private func pass(_ operation: Operation) {
+        if let request = operation as? NetworkOperation { reservePlace(for: request) }
         super.addOperation(operation)
         if !operation.dependencies.isEmpty { scheduleAgain() }
+    }
+
+    /// Requests go in the order in which they were added. Where the width is limited Foundation starts them one after the
+    /// other anyway; and a slot must not be kept for one that is not started before others have finished.
+    private func reservePlace(for request: NetworkOperation) {
+        guard super.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount,
+            let host = request.hostToReserve()
+        else { return }
+        session.lane.reserve(request, member: laneMember, host: host, priority: request.queuePriority.rawValue)
+        if request.result != nil { session.lane.cancelReservation(request) }
     }
 
     private func pass(barrier: BlockOperation) {
@@ -143,7 +154,11 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     open override var maxConcurrentOperationCount: Int {
         get { super.maxConcurrentOperationCount }
         set {
-            super.maxConcurrentOperationCount = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
+            let width = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
+            super.maxConcurrentOperationCount = width
+            if width != OperationQueue.defaultMaxConcurrentOperationCount {
+                session.lane.dropReservations(member: laneMember)
+            }
         }
     }
 

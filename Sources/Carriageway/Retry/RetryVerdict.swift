@@ -42,7 +42,10 @@ struct RetryQuestion {
             return .giveUp(decision == .automatic && !error.shouldRetry ? .notTransient : .declined)
         }
         if hasBeenMisdirectedTwice { return .giveUp(.notTransient) }
-        guard MethodRule.allows(request, after: error, policy: policy) else { return .giveUp(.nonIdempotent) }
+        guard MethodRule.allows(request, after: error, policy: policy) else {
+            let isIdempotent = MethodRule.isIdempotent(request.httpMethod ?? "GET")
+            return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
+        }
         guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
         guard attempts.count <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
         if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }
@@ -63,7 +66,7 @@ struct RetryQuestion {
     }
 
     private func delay(asked: Duration?) -> Duration {
-        if isIdleConnectionLoss { return .zero }
+        if isIdleConnectionLoss, decision == .automatic { return .zero }
         var delay = policy.backoff.delay(beforeRetry: attempts.count, isBusy: isBusy, random: random)
         if case .retryAfter(let wanted) = decision { delay = wanted.saturated }
         guard let asked, asked > .zero else { return delay }

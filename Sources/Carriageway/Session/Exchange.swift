@@ -216,12 +216,13 @@ extension Exchange {
 
     /// Sends the request that a redirect led to; it is checked as the first one was.
     private func hop() {
-        do {
+        do throws(NetworkError) {
             let checked = try RequestCheck.checked(state.withLock { $0.request })
             state.withLock { $0.request = checked }
             send()
         } catch {
-            fail(with: error)
+            // The server sent us to a place that there cannot be.
+            fail(with: .urlError(URLError(.badURL)))
         }
     }
 

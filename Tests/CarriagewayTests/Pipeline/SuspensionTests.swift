@@ -129,6 +129,45 @@ struct SuspensionTests {
         #expect(order == ["0", "4", "9", "3", "8", "2", "7", "1", "6", "5"])
     }
 
+    @Test(
+        "requests go out in the order in which they were added, also from a queue that was suspended",
+        arguments: [1, 3])
+    func order(width: Int) async {
+        for round in 0..<150 {
+            let stage = Stage { _, _ in .status(200) }
+            let queue = NetworkQueue(session: stage.session) { $0.maxConcurrentRequests = width }
+            if round % 3 == 0 { queue.isSuspended = true }
+            for index in 0..<8 { queue.send(request("/\(index)")) }
+            queue.isSuspended = false
+            await queue.drained()
+            let sent = stage.transport.sent.compactMap { $0.request.url?.lastPathComponent }
+            // Those that have slots at the same time may pass each other on the last few steps.
+            for (place, name) in sent.enumerated() {
+                #expect(abs((Int(name) ?? -100) - place) < width, "round \(round): \(sent)")
+            }
+        }
+    }
+
+    @Test("a limited width does not leave slots to requests that are not started")
+    func limitedWidth() async {
+        let stage = Stage { _, identifier in identifier == 1 ? .status(503) : .status(200) }
+        let queue = NetworkQueue(session: stage.session) {
+            $0.maxConcurrentRequests = 1
+            $0.retryPolicy = .fixed(interval: .seconds(1), maxRetries: 1)
+        }
+        queue.isSuspended = true
+        let first = queue.send(request("/first"))
+        queue.send(request("/second"))
+        queue.maxConcurrentOperationCount = 1
+        queue.send(request("/third"))
+        queue.isSuspended = false
+        await stage.time.waitForTimers(1)
+        stage.time.advance(by: .seconds(1))
+        await queue.drained()
+        #expect(first.attempts.count == 2)
+        #expect(stage.transport.sent.count == 4)
+    }
+
     @Test("slots hold: in all, per host, and over two queues on one session")
     func slots() async throws {
         let server = try LoopbackServer()

@@ -83,7 +83,7 @@ private struct OperationWalk {
     ) throws {
         if expected == nil {
             expected = word
-            if state.phase == .preparing || state.phase == .onWire { endedAttempts += 1 }
+            if state.phase == .onWire { endedAttempts += 1 }
         }
         try perform(event(&state, now))
     }
