@@ -8,7 +8,7 @@ extension NetworkOperation {
         guard operation !== self else { return (false, nil) }
         let isFinished = operation.isFinished
         return shared.withLock { shared in
-            shared.state.hasStarted ? (false, nil) : shared.dependencies.add(operation, isFinished: isFinished)
+            shared.state.phase != .idle ? (false, nil) : shared.dependencies.add(operation, isFinished: isFinished)
         }
     }
 
@@ -74,10 +74,12 @@ extension NetworkOperation {
 
     /// Lets go of what comes before the operation, for the caller to release.
     func takeUpstream() -> [Operation] {
-        let (upstream, isFinished) = shared.withLock { shared in
-            shared.source = nil
-            return (shared.dependencies.takeAll(), shared.dependencies.areFinished)
+        let (upstream, isFinished, source) = shared.withLock { shared in
+            defer { shared.source = nil }
+            return (shared.dependencies.takeAll(), shared.dependencies.areFinished, shared.source)
         }
+        // A closure may hold the last reference to an object of the caller's, which must not end under the lock.
+        _ = source
         if !isFinished {
             for operation in upstream where !(operation is NetworkOperation) {
                 FinishWatch.shared.remove(ObjectIdentifier(self), from: operation)
@@ -96,13 +98,19 @@ extension NetworkError {
 }
 
 extension NetworkOperation {
-    /// The host for which a place in line can be kept; nil if it is not known yet, or the operation has its result.
-    func hostToReserve() -> String? {
-        shared.withLock { shared in
-            guard shared.state.phase == .idle, case .request(let request) = shared.source else { return nil }
-            shared.hasReservedPlace = true
-            return request.hostKey
+    /// Whether the operation can set out before Foundation starts it: it has yet to begin, its request is there, so that no
+    /// code of the caller takes part, and it waits for nothing. A subclass may do something of its own at its start.
+    var isReadyToBegin: Bool {
+        guard type(of: self) == NetworkOperation.self else { return false }
+        return shared.withLock { shared in
+            guard shared.state.phase == .idle, case .request = shared.source else { return false }
+            return shared.dependencies.areFinished
         }
+    }
+
+    /// The queue hands the operation to Foundation.
+    func markPassed() {
+        shared.withLock { $0.isPassed = true }
     }
 
     /// A queue takes the operation. False if it, or another, has done so before, or the operation has started.

@@ -29,8 +29,10 @@ extension NetworkOperation {
     }
 
     private func question(after error: NetworkError) -> RetryQuestion {
-        let policy = retryPolicy
+        var policy = retryPolicy
         let (state, failure) = shared.withLock { ($0.state, $0.failure) }
+        // `prepare` failed: nothing was sent, so any method may be.
+        if failure.request == nil { policy.retriesNonIdempotent = true }
         let request = failure.request ?? state.request ?? URLRequest(url: Self.nowhere)
         let context = RetryContext(error: error, request: request, attempts: state.attempts)
         let decision = policy.decide?(context) ?? .automatic
@@ -59,6 +61,12 @@ extension NetworkOperation {
         boundSession.spending.withLock { $0.give(cost ?? budget.reward, to: host) }
     }
 
+    /// A retry that was paid for is not made.
+    func refund(_ tokens: Int) {
+        let host = shared.withLock { $0.state.host }
+        boundSession.spending.withLock { $0.give(tokens, to: host) }
+    }
+
     /// After 429 and 503 with `Retry-After` the others in line for the host wait too.
     func holdHost(of request: URLRequest, after error: NetworkError, now: ContinuousClock.Instant) {
         guard let response = error.response, response.statusCode == 429 || response.statusCode == 503 else { return }
@@ -66,7 +74,8 @@ extension NetworkOperation {
         guard let delay = RetryAfter.delay(in: response, now: session.time.date), delay > .zero,
             delay <= retryPolicy.maxRetryAfter
         else { return }
-        session.lane.hold(host: request.hostKey, until: now.advanced(by: delay))
+        let lane = shared.withLock { $0.queue }?.session.lane ?? session.lane
+        lane.hold(host: request.hostKey, until: now.advanced(by: delay))
     }
 
     private var budget: RetryBudget? {

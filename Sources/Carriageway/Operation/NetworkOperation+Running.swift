@@ -35,17 +35,6 @@ struct LinePlace {
     let host: String
     let round: Int
 
-    func enter(_ operation: NetworkOperation) {
-        if let queue {
-            queue.session.lane.enter(
-                operation, round: round, member: queue.laneMember, host: host,
-                priority: operation.queuePriority.rawValue)
-        } else {
-            session.lane.occupy(host: host)
-            operation.laneAdmits(round: round)
-        }
-    }
-
     func leave(_ operation: NetworkOperation) {
         if let queue {
             queue.session.lane.leave(operation, round: round)
@@ -61,25 +50,44 @@ extension NetworkOperation {
 
     var time: any TimeSource { shared.withLock { $0.session ?? $0.queue?.session }?.time ?? SystemTime.shared }
 
-    func begin(on queue: NetworkQueue?) {
-        if let queue, queue !== OperationQueue.current { queue.dismiss(self) }
+    /// The operation is started, by its queue or by hand.
+    func start(on queue: NetworkQueue?) {
+        if let queue, queue !== OperationQueue.current {
+            // Foundation will start it too, and would take a second start, or an end before its own, badly. On the main
+            // thread the current queue is always the main one, so that a start by the queue cannot be told there.
+            guard Thread.isMainThread || !shared.withLock({ $0.isPassed }) else { return }
+            queue.dismiss(self)
+        }
+        let deadline = bind(to: queue)
+        willChangeValue(forKey: "isExecuting")
+        let actions = shared.withLock { shared in
+            let actions = shared.state.start(deadline: deadline)
+            shared.isExecuting = shared.state.phase != .ended
+            return actions
+        }
+        didChangeValue(forKey: "isExecuting")
+        perform(actions)
+    }
+
+    /// The operation sets out before its queue has started it.
+    func begin(on queue: NetworkQueue) {
+        let deadline = bind(to: queue)
+        apply { $0.state.begin(deadline: deadline) }
+    }
+
+    /// Settles what the operation runs on, unless that is settled.
+    ///
+    /// - Returns: when it has to end.
+    private func bind(to queue: NetworkQueue?) -> ContinuousClock.Instant? {
         let timeout: Duration? = shared.withLock { shared in
-            guard !shared.state.hasStarted else { return nil }
+            guard shared.state.phase == .idle, !shared.state.hasStarted else { return nil }
             shared.queue = queue
             shared.configuration = queue?.configurationBox
             shared.session = shared.session ?? queue?.session ?? .shared
             shared.isClaimed = true
             return shared.settings.timeout ?? shared.configuration?.value.timeout
         }
-        let deadline = timeout.map { time.now.advanced(by: $0.saturated) }
-        willChangeValue(forKey: "isExecuting")
-        let actions = shared.withLock { shared in
-            let actions = shared.state.start(deadline: deadline)
-            if shared.state.phase == .building { shared.isExecuting = true }
-            return actions
-        }
-        didChangeValue(forKey: "isExecuting")
-        perform(actions)
+        return timeout.map { time.now.advanced(by: $0.saturated) }
     }
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
@@ -102,6 +110,7 @@ extension NetworkOperation {
             case .sleep(let instant, let round): sleep(until: instant, round)
             case .stop: isSlotHeldByTask = stop()
             case .deliver: deliver()
+            case .refund(let tokens): refund(tokens)
             case .finish: finish()
             }
         }
@@ -109,16 +118,15 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place, reserved) = shared.withLock { shared in
-            (shared.running.takeAll(), shared.place, shared.hasReservedPlace ? shared.queue : nil)
-        }
-        reserved?.session.lane.cancelReservation(self)
+        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
         return parts.stop { place?.leave(self) }
     }
 
     // MARK: Making the request
 
     private func build() {
+        // Without a timeout to speak of it has ended already.
+        guard shared.withLock({ $0.state.phase == .building }) else { return }
         let request: Result<URLRequest, NetworkError>
         do throws(NetworkError) {
             request = .success(try RequestCheck.checked(try makeRequest()))
@@ -161,19 +169,24 @@ extension NetworkOperation {
 
     private func enterLine(_ round: Int) {
         let place = shared.withLock { shared in
-            let place = shared.session.map {
-                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
-            }
+            shared.session.map { LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round) }
+        }
+        guard let place else { return }
+        // Off a queue it counts among the connections before it can be taken back.
+        if place.queue == nil { place.session.lane.occupy(host: place.host) }
+        let isWanted = shared.withLock { shared in
+            guard shared.state.phase != .ended, shared.state.round == round else { return false }
             shared.place = place
-            shared.hasReservedPlace = false
-            return place
+            return true
         }
-        place?.enter(self)
+        guard let queue = place.queue else {
+            return isWanted ? laneAdmits(round: round) : place.leave(self)
+        }
+        guard isWanted else { return }
+        queue.session.lane.enter(
+            self, round: round, member: queue.laneMember, host: place.host, priority: queuePriority.rawValue)
         // Had it ended meanwhile without a slot, its leaving would have come before its entering.
-        guard let queue = place?.queue else { return }
-        if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) {
-            queue.session.lane.leave(self, round: round)
-        }
+        if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) { place.leave(self) }
     }
 
     private func leaveLine(_ round: Int) {
@@ -203,7 +216,10 @@ extension NetworkOperation {
             }
             let now = self.time.now
             self.boundSession.pipeline.async {
-                self.apply { $0.state.prepared(prepared, round: round, now: now) }
+                self.apply { shared in
+                    shared.failure = FailedAttempt()
+                    return shared.state.prepared(prepared, round: round, now: now)
+                }
             }
         }
         let isWanted = shared.withLock { shared in
@@ -277,6 +293,8 @@ extension NetworkOperation {
     // MARK: Time
 
     private func armDeadline(_ instant: ContinuousClock.Instant) {
+        let now = time.now
+        guard instant > now else { return apply { $0.state.deadlineCame(now: now) } }
         let timer = time.schedule(at: instant) { [weak self] in
             guard let self else { return }
             let now = self.time.now

@@ -50,8 +50,9 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var hasToldFinish = false
         var running = RunningParts()
         var place: LinePlace?
-        /// Whether a place in line may be kept for the operation, which has not entered.
-        var hasReservedPlace = false
+        /// Whether the queue has handed the operation to Foundation, which will start it.
+        var isPassed = false
+        var wasCancelled = false
         var failure = FailedAttempt()
         var progress: OperationProgress?
     }
@@ -163,9 +164,12 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// Whether the operation has finished; its result is there.
     open override var isFinished: Bool { shared.withLock { $0.isFinished } }
 
+    /// Whether the operation was cancelled before it had its result.
+    open override var isCancelled: Bool { super.isCancelled || shared.withLock { $0.wasCancelled } }
+
     /// Starts the request; called by the queue, or by hand for an operation that is on no queue.
     open override func start() {
-        begin(on: shared.withLock { $0.queue } ?? OperationQueue.current as? NetworkQueue)
+        start(on: shared.withLock { $0.queue } ?? OperationQueue.current as? NetworkQueue)
     }
 
     /// Ends the operation with ``NetworkError/cancelled``, at once and in every state; nothing is sent after it returns.
@@ -174,7 +178,11 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// Without effect once there is a result.
     open override func cancel() {
         let now = time.now
-        apply { $0.state.cancel(now: now) }
+        apply { shared in
+            let isLate = shared.state.phase == .ended
+            if !isLate { shared.wasCancelled = true }
+            return shared.state.cancel(now: now)
+        }
         super.cancel()
         shared.withLock { $0.queue }?.admit(self)
     }

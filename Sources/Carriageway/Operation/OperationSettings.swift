@@ -23,10 +23,10 @@ extension NetworkOperation {
             }
         }
         set {
-            shared.withLock { shared in
-                shared.settings.retryPolicy = newValue
-                shared.settings.retriesNonIdempotent = nil
-                shared.settings.generatesIdempotencyKey = nil
+            change { settings in
+                settings.retryPolicy = newValue
+                settings.retriesNonIdempotent = nil
+                settings.generatesIdempotencyKey = nil
             }
         }
     }
@@ -35,20 +35,20 @@ extension NetworkOperation {
     /// ``RetryPolicy/retriesNonIdempotent``.
     public var retriesNonIdempotent: Bool {
         get { retryPolicy.retriesNonIdempotent }
-        set { shared.withLock { $0.settings.retriesNonIdempotent = newValue } }
+        set { change { $0.retriesNonIdempotent = newValue } }
     }
 
     /// Whether a POST or PATCH gets an `Idempotency-Key`: as the policy says unless set here; see
     /// ``RetryPolicy/generatesIdempotencyKey``.
     public var generatesIdempotencyKey: Bool {
         get { retryPolicy.generatesIdempotencyKey }
-        set { shared.withLock { $0.settings.generatesIdempotencyKey = newValue } }
+        set { change { $0.generatesIdempotencyKey = newValue } }
     }
 
     /// Which responses count as a success: the queue's validation unless set here.
     public var validation: ResponseValidation {
         get { setting { $0.settings.validation ?? $0.configuration?.value.validation ?? .default } }
-        set { shared.withLock { $0.settings.validation = newValue } }
+        set { change { $0.validation = newValue } }
     }
 
     /// How long the whole operation may take, from its start to its result, all waits included; nil, the queue's
@@ -58,21 +58,30 @@ extension NetworkOperation {
     /// How long one attempt may be idle is the request's `timeoutInterval`.
     public var timeout: Duration? {
         get { setting { $0.settings.timeout ?? $0.configuration?.value.timeout } }
-        set { shared.withLock { $0.settings.timeout = newValue } }
+        set { change { $0.timeout = newValue } }
     }
 
     /// Whether a successful response without a body is a success; if not it is ``NetworkError/noResponseData(_:)``.
     /// True by default.
     public var allowsEmptyData: Bool {
         get { setting { $0.settings.allowsEmptyData } }
-        set { shared.withLock { $0.settings.allowsEmptyData = newValue } }
+        set { change { $0.allowsEmptyData = newValue } }
     }
 
     /// Whether the operation fails with ``NetworkError/dependencyFailed(_:)`` when a dependency failed or was cancelled.
     /// True by default; always so for the dependency given at `init(after:)`.
     public var requiresDependencySuccess: Bool {
         get { setting { $0.settings.requiresDependencySuccess } }
-        set { shared.withLock { $0.settings.requiresDependencySuccess = newValue } }
+        set { change { $0.requiresDependencySuccess = newValue } }
+    }
+
+    private func change(_ change: (inout OperationSettings) -> Void) {
+        let old = shared.withLock { shared in
+            defer { change(&shared.settings) }
+            return shared.settings
+        }
+        // What is replaced may hold the last reference to an object of the caller's, which must not end under the lock.
+        _ = old
     }
 
     private func setting<Value>(_ read: (Shared) -> Value) -> Value {

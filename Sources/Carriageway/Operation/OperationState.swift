@@ -46,6 +46,8 @@ struct OperationState {
         case stop
         /// The result is there: wake who awaits it, queue the handlers.
         case deliver
+        /// A retry that was paid for is not made: give this back to the host's budget.
+        case refund(Int)
         /// Signal `isFinished`. Always the last.
         case finish
     }
@@ -73,14 +75,19 @@ struct OperationState {
 // MARK: - Events
 
 extension OperationState {
+    /// The operation sets out. A queue may have it do so before it is started; it does not finish before that.
+    mutating func begin(deadline: ContinuousClock.Instant?) -> [Action] {
+        guard phase == .idle else { return [] }
+        phase = .building
+        self.deadline = deadline
+        return deadline.map { [.armDeadline($0), .build] } ?? [.build]
+    }
+
     /// The queue, or the caller, starts the operation. A second start has no effect.
     mutating func start(deadline: ContinuousClock.Instant?) -> [Action] {
         guard !hasStarted else { return [] }
         hasStarted = true
-        guard phase == .idle else { return [.finish] }
-        phase = .building
-        self.deadline = deadline
-        return deadline.map { [.armDeadline($0), .build] } ?? [.build]
+        return phase == .ended ? [.finish] : begin(deadline: deadline)
     }
 
     /// The request was made, or cannot be.
@@ -212,6 +219,7 @@ extension OperationState {
     }
 
     private mutating func end(_ result: Result<NetworkResponse, NetworkError>) -> [Action] {
+        let refund = phase == .backingOff ? lastRetryCost : nil
         let wasOutside: Bool
         switch phase {
         case .inLine, .preparing, .confirming, .onWire: wasOutside = true
@@ -221,6 +229,7 @@ extension OperationState {
         self.result = result
         request = nil
         var actions: [Action] = [.stop]
+        if let refund, refund > 0 { actions.append(.refund(refund)) }
         if wasOutside { actions.append(.leaveLine(round: round)) }
         actions.append(.deliver)
         if hasStarted { actions.append(.finish) }

@@ -40,26 +40,6 @@ final class Lane: Sendable {
         }
     }
 
-    /// Keeps a place in line for a client that is about to enter.
-    func reserve(_ client: any LaneClient, member: MemberID, host: String, priority: Int) {
-        apply { shared, now in
-            let identifier = ClientID(client)
-            let actions = shared.state.reserve(
-                identifier, member: member, host: host, priority: priority, now: now)
-            if shared.state.tickets[identifier] != nil { shared.clients[identifier] = client }
-            return actions
-        }
-    }
-
-    /// Gives back the place of a client that has not entered.
-    func cancelReservation(_ client: any LaneClient) {
-        leave(client, round: State.reservation)
-    }
-
-    func dropReservations(member: MemberID) {
-        apply { $0.state.dropReservations(member: member, now: $1) }
-    }
-
     func leave(_ client: any LaneClient, round: Int) {
         apply { shared, now in
             let identifier = ClientID(client)

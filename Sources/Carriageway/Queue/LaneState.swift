@@ -39,7 +39,7 @@ extension Lane {
         struct Ticket {
             let member: MemberID
             let host: HostID
-            var round: Int
+            let round: Int
             var place: Place
             var isActive = false
         }
@@ -90,47 +90,12 @@ extension Lane.State {
     ) -> [Action] {
         guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
         let host = host(named: name)
-        if let reserved = tickets[client] {
-            if reserved.round == Self.reservation, reserved.member == member, reserved.host == host {
-                return take(reserved, client, round: round, priority: priority, now: now)
-            }
-            remove(client, reserved)
-        }
         hosts[host]?.tickets += 1
         nextSequence += 1
         let place = Place(priority: priority, sequence: nextSequence, client: client)
         tickets[client] = Ticket(member: member, host: host, round: round, place: place)
         members[member]?.insert(place, host: host, tickets: tickets)
         return admissions(now: now)
-    }
-
-    /// The round of a client that has a place in line, or a slot already, but has yet to enter.
-    static let reservation = 0
-
-    /// Keeps a place in line for a client that will enter, so that requests go in the order in which they were added,
-    /// and not in that in which Foundation's threads happen to start them. Such a client is not told when it gets a slot.
-    mutating func reserve(
-        _ client: ClientID, member: MemberID, host name: String, priority: Int, now: ContinuousClock.Instant
-    ) -> [Action] {
-        guard !isClosed, tickets[client] == nil else { return [] }
-        return enter(client, round: Self.reservation, member: member, host: name, priority: priority, now: now)
-    }
-
-    /// A queue may not start its operations at once any longer: those that have not entered lose their places, for a
-    /// slot must not wait for an operation that waits for another.
-    mutating func dropReservations(member: MemberID, now: ContinuousClock.Instant) -> [Action] {
-        for (client, ticket) in tickets where ticket.member == member && ticket.round == Self.reservation {
-            remove(client, ticket)
-        }
-        return admissions(now: now)
-    }
-
-    private mutating func take(
-        _ reserved: Ticket, _ client: ClientID, round: Int, priority: Int, now: ContinuousClock.Instant
-    ) -> [Action] {
-        tickets[client]?.round = round
-        if reserved.isActive { return [.admit(client, round: round)] }
-        return setPriority(priority, of: client, now: now)
     }
 
     /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since.
@@ -215,7 +180,7 @@ extension Lane.State {
         isClosed = true
         let waiting = tickets.filter { !$0.value.isActive }.sorted { $0.value.place < $1.value.place }
         for (client, ticket) in waiting { remove(client, ticket) }
-        return waiting.filter { $0.value.round != Self.reservation }.map { .admit($0.key, round: $0.value.round) }
+        return waiting.map { .admit($0.key, round: $0.value.round) }
     }
 }
 
@@ -230,7 +195,7 @@ extension Lane.State {
             tickets[client]?.isActive = true
             members[member]?.admitFirst(of: head.host, tickets: tickets)
             hosts[head.host]?.active += 1
-            if ticket.round != Self.reservation { actions.append(.admit(client, round: ticket.round)) }
+            actions.append(.admit(client, round: ticket.round))
         }
         return actions
     }

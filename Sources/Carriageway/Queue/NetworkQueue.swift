@@ -28,6 +28,8 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     let configurationBox: ConfigurationBox
     let laneMember: Lane.MemberID
     private let waitingRoom = Locked(WaitingRoom())
+    /// Guards reading and writing the width in one step.
+    private let widthLock = Locked(())
 
     /// The settings that the queue was made with.
     public var configuration: Configuration { configurationBox.value }
@@ -93,35 +95,59 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     func admit(_ request: NetworkOperation) {
         let isCancelled = request.result != nil
         guard isCancelled || request.hasFinishedDependencies else { return }
-        if waitingRoom.withLock({ $0.leave(request, isCancelled: isCancelled) }) { pass(request) }
+        if waitingRoom.withLock({ $0.leave(request, isCancelled: isCancelled) }) {
+            pass(request)
+        } else {
+            // One that Foundation has may have got a dependency since, which is settled now.
+            lookAgain()
+        }
     }
 
     /// A request was started by hand: it is no longer the queue's to start.
     func dismiss(_ request: NetworkOperation) {
-        _ = waitingRoom.withLock { $0.leave(request, isCancelled: true) }
+        waitingRoom.withLock { room in
+            _ = room.leave(request, isCancelled: true)
+            room.forget(request)
+        }
     }
 
-    /// Hands an operation to Foundation.
+    /// Hands an operation to Foundation. Until that has it, the waiting room keeps it, so that it is always in one of both.
     private func pass(_ operation: Operation) {
-        if let request = operation as? NetworkOperation { reservePlace(for: request) }
+        if let request = operation as? NetworkOperation {
+            setOut(request)
+            request.markPassed()
+        }
         super.addOperation(operation)
-        if !operation.dependencies.isEmpty { scheduleAgain() }
+        waitingRoom.withLock { $0.forget(operation) }
+        if !operation.dependencies.isEmpty { lookAgain() }
     }
 
-    /// Requests go in the order in which they were added. Where the width is limited Foundation starts them one after the
-    /// other anyway; and a slot must not be kept for one that is not started before others have finished.
-    private func reservePlace(for request: NetworkOperation) {
-        guard super.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount,
-            let host = request.hostToReserve()
-        else { return }
-        session.lane.reserve(request, member: laneMember, host: host, priority: request.queuePriority.rawValue)
-        if request.result != nil { session.lane.cancelReservation(request) }
+    /// Lets a request set out before Foundation starts it: so requests go in the order in which they were added, not in
+    /// that in which Foundation's threads happen to start them.
+    ///
+    /// Not on a suspended queue, nor where the width is limited: there it begins when it is started.
+    private func setOut(_ request: NetworkOperation) {
+        guard !super.isSuspended, isOfAnyWidth, request.isReadyToBegin else { return }
+        request.begin(on: self)
+    }
+
+    private var isOfAnyWidth: Bool {
+        super.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount
     }
 
     private func pass(barrier: BlockOperation) {
         super.addOperation(barrier)
+        waitingRoom.withLock { $0.forget(barrier) }
         FinishWatch.shared.observe(barrier, by: ObjectIdentifier(barrier)) { self.barrierEnded() }
-        scheduleAgain()
+        lookAgain()
+    }
+
+    /// Makes Foundation look again for operations that are ready; see `OperationQueue.scheduleAgain()`.
+    private func lookAgain() {
+        #if canImport(FoundationNetworking)
+            // Under the lock, so that a width that is set at the same time is not lost. Foundation only dispatches here.
+            widthLock.withLock { _ in super.maxConcurrentOperationCount = super.maxConcurrentOperationCount }
+        #endif
     }
 
     private func barrierEnded() {
@@ -143,9 +169,23 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
                 session.lane.hold(.suspended, member: laneMember)
                 super.isSuspended = true
             } else {
+                if isOfAnyWidth { beginInOrder() }
                 super.isSuspended = false
                 session.lane.release(.suspended, member: laneMember)
             }
+            // Another thread may have set it in between: the lane follows what Foundation has.
+            if super.isSuspended {
+                session.lane.hold(.suspended, member: laneMember)
+            } else {
+                session.lane.release(.suspended, member: laneMember)
+            }
+        }
+    }
+
+    /// The queue is about to be resumed: the requests that wait for it get in line in the order in which they were added.
+    private func beginInOrder() {
+        for case let request as NetworkOperation in super.operations where request.isReadyToBegin {
+            request.begin(on: self)
         }
     }
 
@@ -155,10 +195,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         get { super.maxConcurrentOperationCount }
         set {
             let width = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
-            super.maxConcurrentOperationCount = width
-            if width != OperationQueue.defaultMaxConcurrentOperationCount {
-                session.lane.dropReservations(member: laneMember)
-            }
+            widthLock.withLock { _ in super.maxConcurrentOperationCount = width }
         }
     }
 
@@ -169,7 +206,11 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// Foundation's `operations` and `operationCount`, which cannot be overridden, leave out requests that wait for their
     /// dependencies.
     public var unfinishedOperations: [Operation] {
-        super.operations + waitingRoom.withLock { $0.operations }
+        // The waiting room first: what leaves it meanwhile is found in Foundation's list, perhaps in both.
+        let waiting = waitingRoom.withLock { $0.operations }
+        guard !waiting.isEmpty else { return super.operations }
+        var known = Set(waiting.map(ObjectIdentifier.init))
+        return super.operations.filter { known.insert(ObjectIdentifier($0)).inserted } + waiting
     }
 
     /// Cancels every operation that has not finished. None of them is sent to the network to be cancelled there.

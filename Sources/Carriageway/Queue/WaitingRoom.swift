@@ -8,6 +8,8 @@ struct WaitingRoom {
     private struct Guest {
         let operation: Operation
         let number: Int
+        /// Taken out, but not yet with Foundation.
+        var isLeaving = false
     }
 
     private enum Item {
@@ -42,11 +44,21 @@ struct WaitingRoom {
     }
 
     /// Takes an operation out that may run. False if it is not here, or behind a barrier; a cancelled one passes that.
+    ///
+    /// It is among `operations` until it is forgotten, so that it is never in no list at all.
     mutating func leave(_ operation: Operation, isCancelled: Bool) -> Bool {
         let identifier = ObjectIdentifier(operation)
         guard isCancelled || !blocked.contains(identifier) else { return false }
+        guard guests[identifier]?.isLeaving == false else { return false }
         blocked.remove(identifier)
-        return guests.removeValue(forKey: identifier) != nil
+        guests[identifier]?.isLeaving = true
+        return true
+    }
+
+    /// Foundation has an operation that was taken out.
+    mutating func forget(_ operation: Operation) {
+        let identifier = ObjectIdentifier(operation)
+        if guests[identifier]?.isLeaving == true { guests[identifier] = nil }
     }
 
     /// A barrier is added. True if it is the first, and so may be handed to Foundation.
@@ -55,6 +67,8 @@ struct WaitingRoom {
             isBarrierPending = true
             return true
         }
+        nextNumber += 1
+        guests[ObjectIdentifier(barrier)] = Guest(operation: barrier, number: nextNumber)
         behindBarrier.append(.barrier(barrier))
         return false
     }
@@ -66,11 +80,12 @@ struct WaitingRoom {
             switch item {
             case .barrier(let barrier):
                 behindBarrier.removeFirst(index + 1)
+                guests[ObjectIdentifier(barrier)]?.isLeaving = true
                 return (passed, barrier)
             case .operation(let identifier, let number):
-                guard let guest = guests[identifier], guest.number == number else { continue }
+                guard let guest = guests[identifier], guest.number == number, !guest.isLeaving else { continue }
                 blocked.remove(identifier)
-                if !(guest.operation is NetworkOperation) { guests[identifier] = nil }
+                if !(guest.operation is NetworkOperation) { guests[identifier]?.isLeaving = true }
                 passed.append(guest.operation)
             }
         }

@@ -76,6 +76,11 @@ enum RequestCheck {
         }
     }
 
+    /// Whether a header can be sent; for those of a session's configuration, which are left out otherwise.
+    static func isSendable(_ name: String, _ value: String) -> Bool {
+        (try? checkHeader(name, value)) != nil
+    }
+
     private static func checkHeader(_ name: String, _ value: String) throws(NetworkError) {
         guard isToken(name) else { throw .invalidRequest("a header name is not a token of RFC 9110") }
         switch name.lowercased() {

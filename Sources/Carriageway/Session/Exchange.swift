@@ -273,11 +273,13 @@ extension Exchange {
         let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
             [weak self] in self?.idleTimeCameUp(timeout)
         }
-        let isLate = state.withLock { state in
-            if !state.isOver { state.idleTimer = timer }
-            return state.isOver
+        // The one before, as of the request that a redirect answered, is over.
+        let unwanted = state.withLock { state in
+            guard !state.isOver else { return timer as ScheduledTimer? }
+            defer { state.idleTimer = timer }
+            return state.idleTimer
         }
-        if isLate { timer.cancel() }
+        unwanted?.cancel()
     }
 
     private func idleTimeCameUp(_ timeout: Duration) {

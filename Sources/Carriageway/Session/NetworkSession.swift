@@ -32,7 +32,8 @@ public final class NetworkSession: Sendable {
     /// A session of its own.
     ///
     /// - Parameter configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
-    ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README.
+    ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
+    ///   sent, as those with line ends, are left out.
     public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
         self.init { URLSessionTransport(configuration: configuration, events: $0) }
     }
@@ -60,7 +61,7 @@ public final class NetworkSession: Sendable {
         if Task.isCancelled { throw .cancelled }
         let operation = NetworkOperation(request, session: self)
         operation.retryPolicy = .never
-        operation.begin(on: nil)
+        operation.start(on: nil)
         return try await operation.response
     }
 

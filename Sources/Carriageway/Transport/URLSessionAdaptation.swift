@@ -10,9 +10,11 @@ extension URLSessionConfiguration {
     /// A copy that a session can be made with.
     func adapted() -> URLSessionConfiguration {
         guard let copy = self.copy() as? URLSessionConfiguration else { return self }
-        // Foundation on Linux traps on values that are no strings.
+        // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
         copy.httpAdditionalHeaders = copy.httpAdditionalHeaders?.reduce(into: [:]) { headers, header in
-            headers[header.key] = header.value as? String ?? "\(header.value)"
+            let name = header.key.base as? String ?? "\(header.key.base)"
+            let value = header.value as? String ?? "\(header.value)"
+            if RequestCheck.isSendable(name, value) { headers[name] = value }
         }
         // What is no number of seconds means the default.
         if !(copy.timeoutIntervalForRequest > 0) { copy.timeoutIntervalForRequest = 60 }
@@ -102,7 +104,10 @@ extension URLError {
                 .cannotDecodeContentData
             ),
             (
-                ["failed writing header", "header line", "out of memory", "weird server reply", "invalid"],
+                [
+                    "failed writing header", "header line", "out of memory", "hexadecimal", "chunk",
+                    "weird server reply", "invalid",
+                ],
                 .cannotParseResponse
             ),
         ]

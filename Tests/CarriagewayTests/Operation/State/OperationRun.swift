@@ -14,6 +14,8 @@ struct OperationRun {
 
     static let request = Made.request()
 
+    mutating func begin() -> [String] { words(state.begin(deadline: nil)) }
+
     mutating func start(timeout: Duration? = nil) -> [String] {
         let deadline = timeout.map { now.advanced(by: $0) }
         return words(state.start(deadline: deadline))
@@ -87,6 +89,7 @@ struct OperationRun {
             case .sleep(let instant, let round): "sleep \(round) \(instant - now)"
             case .stop: "stop"
             case .deliver: "deliver"
+            case .refund(let tokens): "refund \(tokens)"
             case .finish: "finish"
             }
         }

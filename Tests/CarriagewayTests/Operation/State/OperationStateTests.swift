@@ -62,6 +62,20 @@ struct OperationStateTests {
         #expect(run.confirmed().isEmpty)
     }
 
+    @Test("one that sets out before it is started ends when it ends, and finishes when it is started")
+    func earlyBeginning() {
+        var run = OperationRun()
+        #expect(run.begin() == ["build"])
+        #expect(run.begin().isEmpty)
+        let ended = run.cancel()
+        #expect(ended.contains("deliver") && !ended.contains("finish"))
+        #expect(run.start() == ["finish"])
+        var slow = OperationRun()
+        #expect(slow.begin() == ["build"])
+        #expect(slow.start().isEmpty)
+        #expect(slow.cancel().last == "finish")
+    }
+
     @Test("one that was put back while preparing is prepared anew, and counts one attempt")
     func putBack() {
         var run = OperationRun.reaching(.confirming)

@@ -203,6 +203,8 @@ private struct OperationWalk {
                 try demand(inLine.isEmpty, "sleeps with a slot")
                 outstanding.append(.woke(round: round))
             case .stop: exchangesOut = 0
+            case .refund(let tokens):
+                try demand(tokens > 0 && tokens == state.lastRetryCost, "gives back what was not taken")
             case .deliver:
                 try demand(state.result != nil, "delivers nothing")
                 deliveries += 1

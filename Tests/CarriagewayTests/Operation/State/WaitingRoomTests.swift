@@ -14,15 +14,15 @@ struct WaitingRoomTests {
         let isRequestIn = room.enter(request), isOtherIn = room.enter(other)
         #expect(isRequestIn && !isOtherIn)
         #expect(room.operations == [request])
-        let first = room.leave(request, isCancelled: false)
-        let second = room.leave(request, isCancelled: true)
+        let first = room.take(request, isCancelled: false)
+        let second = room.take(request, isCancelled: true)
         #expect(first && !second && room.operations.isEmpty)
     }
 
     @Test("one that never came does not leave")
     func stranger() {
         var room = WaitingRoom()
-        let left = room.leave(request(), isCancelled: true)
+        let left = room.take(request(), isCancelled: true)
         #expect(!left)
     }
 
@@ -44,12 +44,12 @@ struct WaitingRoomTests {
         let isOtherIn = room.enter(other)
         _ = room.enter(request)
         #expect(isOtherIn)
-        let beforeLeft = room.leave(before, isCancelled: false)
-        let early = room.leave(request, isCancelled: false)
+        let beforeLeft = room.take(before, isCancelled: false)
+        let early = room.take(request, isCancelled: false)
         #expect(beforeLeft && !early)
         let (passed, next) = room.barrierEnded()
         #expect(passed == [other, request] && next == nil)
-        let late = room.leave(request, isCancelled: false)
+        let late = room.take(request, isCancelled: false)
         #expect(late && room.operations.isEmpty)
         let afterwards = room.enter(Operation())
         #expect(!afterwards)
@@ -61,7 +61,7 @@ struct WaitingRoomTests {
         let request = request()
         _ = room.addBarrier(BlockOperation {})
         _ = room.enter(request)
-        let left = room.leave(request, isCancelled: true)
+        let left = room.take(request, isCancelled: true)
         #expect(left)
         let (passed, _) = room.barrierEnded()
         #expect(passed.isEmpty)
@@ -80,7 +80,7 @@ struct WaitingRoomTests {
         _ = room.enter(third)
         let (firstPassed, next) = room.barrierEnded()
         #expect(firstPassed == [first] && next === barrier)
-        let early = room.leave(second, isCancelled: false)
+        let early = room.take(second, isCancelled: false)
         #expect(!early)
         let (secondPassed, none) = room.barrierEnded()
         #expect(secondPassed == [second, third] && none == nil)
@@ -93,12 +93,12 @@ struct WaitingRoomTests {
         let request = request()
         _ = room.addBarrier(BlockOperation {})
         _ = room.enter(request)
-        _ = room.leave(request, isCancelled: true)
+        _ = room.take(request, isCancelled: true)
         _ = room.addBarrier(BlockOperation {})
         _ = room.enter(request)
         let (passed, next) = room.barrierEnded()
         #expect(passed.isEmpty && next != nil)
-        let early = room.leave(request, isCancelled: false)
+        let early = room.take(request, isCancelled: false)
         #expect(!early)
         let (later, _) = room.barrierEnded()
         #expect(later == [request])
@@ -139,7 +139,7 @@ private struct RoomWalk {
         case 3..<6:
             guard isRequest(index) else { return }
             let isCancelled = random.once(in: 3)
-            let left = room.leave(operations[index], isCancelled: isCancelled)
+            let left = room.take(operations[index], isCancelled: isCancelled)
             let mayLeave = barriersBefore[index].map { $0 == 0 || isCancelled } ?? false
             try demand(left == mayLeave, "leaves: \(left)")
             if left { forget(index) }
@@ -169,5 +169,14 @@ private struct RoomWalk {
     private mutating func forget(_ index: Int) {
         barriersBefore[index] = nil
         order.removeAll { $0 == index }
+    }
+}
+
+extension WaitingRoom {
+    /// An operation is taken out and handed over at once.
+    fileprivate mutating func take(_ operation: Operation, isCancelled: Bool) -> Bool {
+        guard leave(operation, isCancelled: isCancelled) else { return false }
+        forget(operation)
+        return true
     }
 }
