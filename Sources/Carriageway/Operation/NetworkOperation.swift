@@ -19,7 +19,8 @@ import Foundation
 /// let response = try await profile.response
 /// ```
 ///
-/// Rules where `Operation` leaves a choice: a second `start()`, and adding to a second ``NetworkQueue``, have no effect.
+/// Rules where `Operation` leaves a choice: a second `start()`, one by hand for an operation that a ``NetworkQueue`` is
+/// about to start, and adding to a second ``NetworkQueue``, have no effect.
 /// An operation that is started by hand before its dependencies have finished fails with
 /// ``NetworkError/invalidRequest(_:)``. It never depends on itself: ``addDependency(_:)`` with itself is ignored.
 /// Operations that depend on each other in a circle wait until one of them is cancelled, as with any `Operation`. Once

@@ -28,7 +28,8 @@ extension NetworkQueue {
     ///   - request: what to send.
     ///   - type: what the response is to be.
     ///   - decoder: how JSON is read. Decoding does not happen on the `callbackQueue`.
-    ///   - completion: called once with the value or the failure, on the queue's `callbackQueue`.
+    ///   - completion: called once with the value or the failure, on the queue's `callbackQueue`, when decoding is done:
+    ///     handlers that were added to the operation may run before it.
     /// - Returns: the operation, to cancel it or to depend on it.
     @discardableResult
     public func send<Value: Decodable & Sendable>(

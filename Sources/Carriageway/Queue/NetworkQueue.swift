@@ -15,7 +15,7 @@ import Foundation
 ///
 /// It takes any `Operation`. A ``NetworkOperation`` waits outside Foundation's list until its dependencies have finished,
 /// so long chains and wide fans cost no more than independent requests, and no wake-up is lost. Where `OperationQueue`
-/// traps, this queue has a rule: adding an operation a second time, or one that another `NetworkQueue` has taken or that
+/// traps, this queue has a rule: adding a request a second time, or one that another `NetworkQueue` has taken or that
 /// has started, does nothing; a `maxConcurrentOperationCount` below -1 counts as -1. (An operation that waits in a plain
 /// `OperationQueue` cannot be recognised: adding it here too ends in Foundation's trap.)
 ///

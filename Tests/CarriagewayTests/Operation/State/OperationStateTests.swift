@@ -150,7 +150,8 @@ struct OperationStateTests {
         (.building, ["stop", "deliver", "finish"]), (.inLine, ["stop", "leave 1", "deliver", "finish"]),
         (.preparing, ["stop", "leave 1", "deliver", "finish"]),
         (.confirming, ["stop", "leave 1", "deliver", "finish"]), (.onWire, ["stop", "leave 1", "deliver", "finish"]),
-        (.judging, ["stop", "deliver", "finish"]), (.backingOff, ["stop", "deliver", "finish"]), (.ended, []),
+        (.judging, ["stop", "deliver", "finish"]), (.backingOff, ["stop", "refund 14", "deliver", "finish"]),
+        (.ended, []),
     ]
 
     @Test("cancel ends every phase at once, and gives the slot or the place back", arguments: ends)
@@ -340,7 +341,7 @@ struct OperationRaceTests {
     @Test("C13 retry wake and cancel: no send after cancel, and no place is kept")
     func wakeAndCancel() {
         var cancelFirst = OperationRun.reaching(.backingOff)
-        #expect(cancelFirst.cancel() == ["stop", "deliver", "finish"])
+        #expect(cancelFirst.cancel() == ["stop", "refund 14", "deliver", "finish"])
         #expect(cancelFirst.woke().isEmpty)
         var wakeFirst = OperationRun.reaching(.backingOff)
         #expect(wakeFirst.woke() == ["enter 2"])

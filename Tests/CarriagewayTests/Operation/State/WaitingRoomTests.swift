@@ -49,6 +49,8 @@ struct WaitingRoomTests {
         #expect(beforeLeft && !early)
         let (passed, next) = room.barrierEnded()
         #expect(passed == [other, request] && next == nil)
+        #expect(room.operations == [other, request])
+        room.forget(other)
         let late = room.take(request, isCancelled: false)
         #expect(late && room.operations.isEmpty)
         let afterwards = room.enter(Operation())
@@ -152,7 +154,10 @@ private struct RoomWalk {
         default:
             try endBarrier()
         }
-        try demand(room.operations == order.map { operations[$0] }, "guests")
+        let guests = room.operations
+        let isBarrier = { [barriers] (guest: Operation) in barriers.contains { $0 === guest } }
+        try demand(guests.filter { !isBarrier($0) } == order.map { operations[$0] }, "guests")
+        try demand(guests.filter(isBarrier) == Array(barriers.dropFirst()) as [Operation], "barriers that wait")
     }
 
     private mutating func endBarrier() throws {
@@ -162,6 +167,9 @@ private struct RoomWalk {
         try demand(next === barriers.first, "next barrier")
         let freed = order.filter { barriersBefore[$0] == 1 }
         try demand(passed == freed.map { operations[$0] }, "passed")
+        // Foundation gets them.
+        for operation in passed where !(operation is NetworkOperation) { room.forget(operation) }
+        if let next { room.forget(next) }
         for index in order { barriersBefore[index] = max(0, (barriersBefore[index] ?? 0) - 1) }
         for index in freed where !isRequest(index) { forget(index) }
     }
