@@ -109,7 +109,9 @@ extension NetworkOperation {
             case .judge(let error, let round): judge(error, round)
             case .sleep(let instant, let round): sleep(until: instant, round)
             case .stop: isSlotHeldByTask = stop()
-            case .deliver: deliver()
+            case .deliver:
+                deliver()
+                apply { $0.state.delivered() }
             case .refund(let tokens): refund(tokens)
             case .finish: finish()
             }

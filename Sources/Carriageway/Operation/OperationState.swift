@@ -44,11 +44,11 @@ struct OperationState {
         case sleep(until: ContinuousClock.Instant, round: Int)
         /// Stop what runs: the exchange, `prepare`, timers.
         case stop
-        /// The result is there: wake who awaits it, queue the handlers.
+        /// The result is there: wake who awaits it, queue the handlers; then say that it is `delivered`.
         case deliver
         /// A retry that was paid for is not made: give this back to the host's budget.
         case refund(Int)
-        /// Signal `isFinished`. Always the last.
+        /// Signal `isFinished`.
         case finish
     }
 
@@ -68,6 +68,7 @@ struct OperationState {
     /// What the last retry took from the host's budget.
     private(set) var lastRetryCost: Int?
     private(set) var hasRetriedIdleConnection = false
+    private var isDelivered = false
     private var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
 
 }
@@ -87,7 +88,16 @@ extension OperationState {
     mutating func start(deadline: ContinuousClock.Instant?) -> [Action] {
         guard !hasStarted else { return [] }
         hasStarted = true
-        return phase == .ended ? [.finish] : begin(deadline: deadline)
+        guard phase == .ended else { return begin(deadline: deadline) }
+        // The handlers are queued before `isFinished` is true, also if the end and the start come together.
+        return isDelivered ? [.finish] : []
+    }
+
+    /// The handlers have been queued.
+    mutating func delivered() -> [Action] {
+        guard !isDelivered else { return [] }
+        isDelivered = true
+        return hasStarted ? [.finish] : []
     }
 
     /// The request was made, or cannot be.
@@ -232,7 +242,6 @@ extension OperationState {
         if let refund, refund > 0 { actions.append(.refund(refund)) }
         if wasOutside { actions.append(.leaveLine(round: round)) }
         actions.append(.deliver)
-        if hasStarted { actions.append(.finish) }
         return actions
     }
 

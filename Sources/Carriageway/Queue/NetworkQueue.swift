@@ -29,7 +29,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     let laneMember: Lane.MemberID
     private let waitingRoom = Locked(WaitingRoom())
     /// Guards reading and writing the width in one step.
-    private let widthLock = Locked(())
+    private let widthLock = NSLock()
 
     /// The settings that the queue was made with.
     public var configuration: Configuration { configurationBox.value }
@@ -146,7 +146,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     private func lookAgain() {
         #if canImport(FoundationNetworking)
             // Under the lock, so that a width that is set at the same time is not lost. Foundation only dispatches here.
-            widthLock.withLock { _ in super.maxConcurrentOperationCount = super.maxConcurrentOperationCount }
+            widthLock.withLock { super.maxConcurrentOperationCount = super.maxConcurrentOperationCount }
         #endif
     }
 
@@ -195,7 +195,11 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         get { super.maxConcurrentOperationCount }
         set {
             let width = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
-            widthLock.withLock { _ in super.maxConcurrentOperationCount = width }
+            #if canImport(FoundationNetworking)
+                widthLock.withLock { super.maxConcurrentOperationCount = width }
+            #else
+                super.maxConcurrentOperationCount = width
+            #endif
         }
     }
 

@@ -75,8 +75,11 @@ struct OperationRun {
         }
     }
 
-    private func words(_ actions: [OperationState.Action]) -> [String] {
-        actions.map { action in
+    private mutating func words(_ actions: [OperationState.Action]) -> [String] {
+        var actions = actions
+        if case .deliver = actions.last { actions += state.delivered() }
+        let now = now
+        return actions.map { action in
             switch action {
             case .armDeadline(let instant): "arm \(instant - now)"
             case .build: "build"

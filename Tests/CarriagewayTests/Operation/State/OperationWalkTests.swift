@@ -208,6 +208,7 @@ private struct OperationWalk {
             case .deliver:
                 try demand(state.result != nil, "delivers nothing")
                 deliveries += 1
+                try perform(state.delivered())
             case .finish:
                 try demand(isStarted && deliveries == 1, "finishes before start or delivery")
                 try demand(index == actions.count - 1, "does something after finish")
