@@ -130,6 +130,8 @@ struct LifeTests {
         release.signal()
         queue.send(request())
         await stage.transport.waitForSent(1)
+        queue.cancelAllOperations()
+        await queue.drained()
     }
 
     @Test("C19: cancelling the task that awaits cancels the request on the wire")
