@@ -16,14 +16,16 @@ struct LoadTests {
         server.on("/text", .text("text"))
     }
 
-    @Test("500 connections are held and answered at once")
+    // Not more: with about 1,360 descriptors open, Foundation's Process.run(), which other tests call meanwhile, reads past
+    // the end of its list of them and may end the process.
+    @Test("300 connections are held and answered at once")
     func manyConnections() async throws {
         let gate = LoopbackServer.Gate()
         server.on("/held") { .text($0.query["n"] ?? "").held(by: gate) }
-        let clients = try (0..<500).map { _ in try TestClient(server) }
+        let clients = try (0..<300).map { _ in try TestClient(server) }
         for (number, client) in clients.enumerated() { client.get("/held?n=\(number)") }
-        try await gate.waitForArrivals(500)
-        #expect(server.openConnections == 500 && server.peakConcurrency == 500)
+        try await gate.waitForArrivals(300)
+        #expect(server.openConnections == 300 && server.peakConcurrency == 300)
         gate.open()
         for (number, client) in clients.enumerated() { #expect(client.response()?.text == "\(number)") }
         for client in clients { client.close() }
