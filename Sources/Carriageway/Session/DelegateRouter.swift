@@ -10,15 +10,9 @@ import Foundation
 final class DelegateRouter: TransportEvents {
     private let owners = Locked<[Int: Exchange]>([:])
 
-    /// How many tasks have an owner.
-    var count: Int { owners.withLock { $0.count } }
-
     func register(_ exchange: Exchange, for identifier: Int) {
         owners.withLock { $0[identifier] = exchange }
     }
-
-    /// All exchanges on the wire.
-    var exchanges: [Exchange] { owners.withLock { Array($0.values) } }
 
     func task(_ identifier: Int, received response: HTTPURLResponse) {
         owner(of: identifier)?.received(response, by: identifier)
