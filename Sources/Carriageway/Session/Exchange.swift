@@ -37,6 +37,8 @@ final class Exchange: Sendable {
     private struct State {
         var phase = Phase.between
         var request: URLRequest
+        /// Opened anew for each task.
+        var body: TransportBody
         var redirects = 0
         var response: HTTPURLResponse?
         var data = Data()
@@ -59,15 +61,18 @@ final class Exchange: Sendable {
     private let onEnd: @Sendable (Outcome) -> Void
 
     /// An exchange that has not begun; `request` is a checked one.
+    ///
+    /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, session: NetworkSession,
+        request: URLRequest, body: TransportBody? = nil, session: NetworkSession,
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.onBytes = onBytes
         self.onEnd = onEnd
-        state = Locked(State(request: request, lastActivity: session.time.now))
+        let body = body ?? TransportBody(of: request)
+        state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
@@ -83,8 +88,8 @@ final class Exchange: Sendable {
     }
 
     private func send() {
-        let request = state.withLock { $0.request }
-        let canSend = session.transport.start(request) { identifier in
+        let (request, body) = state.withLock { ($0.request, $0.body) }
+        let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
                 guard case .between = state.phase else { return false }
                 state.phase = .running(identifier)
@@ -196,6 +201,8 @@ extension Exchange {
             case .stay: return .end(nil)
             case .refuse(let code): return .end(.urlError(URLError(code)))
             case .follow(let next):
+                // A redirect that changes the method, to GET, leaves the body behind.
+                if next.httpMethod != state.request.httpMethod { state.body = .none }
                 state.request = next
                 state.redirects += 1
                 state.response = nil
