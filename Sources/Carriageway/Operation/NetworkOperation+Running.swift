@@ -131,7 +131,7 @@ extension NetworkOperation {
         guard shared.withLock({ $0.state.phase == .building }) else { return }
         let request: Result<URLRequest, NetworkError>
         do throws(NetworkError) {
-            request = .success(try RequestCheck.checked(try makeRequest()))
+            request = .success(try RequestCheck.checked(try makeRequest(), body: body))
         } catch {
             request = .failure(error)
         }
@@ -147,6 +147,7 @@ extension NetworkOperation {
         case .after(let dependency, let build): request = try Self.request(after: dependency, build)
         case nil: throw .cancelled
         }
+        try body?.attach(to: &request)
         let policy = retryPolicy
         if policy.generatesIdempotencyKey, !MethodRule.isIdempotent(request.httpMethod ?? "GET"),
             request.value(forHTTPHeaderField: "Idempotency-Key") == nil
@@ -213,7 +214,7 @@ extension NetworkOperation {
             let prepared: Result<URLRequest, NetworkError>
             do {
                 try await prepare(&request)
-                prepared = .success(try RequestCheck.checked(request))
+                prepared = .success(try RequestCheck.checked(request, body: self.body))
             } catch {
                 prepared = .failure(NetworkError(thrown: error))
             }
@@ -241,7 +242,14 @@ extension NetworkOperation {
 
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
-        let exchange = Exchange(request: request, session: session) { received, response in
+        let body: TransportBody
+        do throws(NetworkError) {
+            body = try transportBody(of: request)
+        } catch {
+            return exchangeEnded(
+                Exchange.Outcome(result: .failure(error), hasBegunResponse: false, request: request), round)
+        }
+        let exchange = Exchange(request: request, body: body, session: session) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, round)
@@ -252,6 +260,14 @@ extension NetworkOperation {
             return true
         }
         if isWanted { exchange.start() }
+    }
+
+    /// The body of one attempt, measured anew. What `prepare` has put into the request goes first.
+    private func transportBody(of request: URLRequest) throws(NetworkError) -> TransportBody {
+        guard request.httpBody == nil, request.httpBodyStream == nil, let body else {
+            return TransportBody(of: request)
+        }
+        return try body.transportBody() ?? .none
     }
 
     private func exchangeEnded(_ outcome: Exchange.Outcome, _ round: Int) {

@@ -38,6 +38,8 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var dependencies = DependencyList()
         var settings = OperationSettings()
         var source: Source?
+        /// What is sent with the request, unless that has a body of its own.
+        var body: RequestBody?
         /// The queue that took the operation, kept until it has finished.
         var queue: NetworkQueue?
         /// Kept until it has finished too; before that nil if the queue's is to be used.
@@ -64,11 +66,13 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - request: what to send; checked when the operation runs.
+    ///   - body: what is sent with it, in place of a body that the request has itself.
     ///   - session: the session to send over; without one that of the operation's ``NetworkQueue``, else
     ///     ``NetworkSession/shared``.
-    public init(_ request: URLRequest, session: NetworkSession? = nil) {
+    public init(_ request: URLRequest, body: RequestBody? = nil, session: NetworkSession? = nil) {
         var shared = Shared()
         shared.source = .request(request)
+        shared.body = body
         shared.session = session
         self.shared = Locked(shared)
         super.init()
@@ -79,7 +83,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// - Parameters:
     ///   - dependency: added as a dependency. If it fails, this operation fails with
     ///     ``NetworkError/dependencyFailed(_:)`` and `request` is not called.
-    ///   - session: as in ``init(_:session:)``.
+    ///   - session: as in ``init(_:body:session:)``.
     ///   - request: makes the request, on a queue that is not the main one. What it throws becomes the result: a
     ///     ``NetworkError`` as it is, anything else as ``NetworkError/generalError(_:)``.
     public init(

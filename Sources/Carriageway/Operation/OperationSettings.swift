@@ -45,6 +45,18 @@ extension NetworkOperation {
         set { change { $0.generatesIdempotencyKey = newValue } }
     }
 
+    /// What is sent with the request, in place of a body that the request has itself; of effect if set before the start.
+    public var body: RequestBody? {
+        get { setting { $0.body } }
+        set {
+            let old = shared.withLock { shared in
+                defer { shared.body = newValue }
+                return shared.body
+            }
+            _ = old
+        }
+    }
+
     /// Which responses count as a success: the queue's validation unless set here.
     public var validation: ResponseValidation {
         get { setting { $0.settings.validation ?? $0.configuration?.value.validation ?? .default } }

@@ -60,18 +60,15 @@ final class Exchange: Sendable {
     private let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one.
-    ///
-    /// - Parameter body: what is sent with it; nil for the body that the request has itself.
+    /// An exchange that has not begun; `request` is a checked one, `body` is sent in place of its own.
     init(
-        request: URLRequest, body: TransportBody? = nil, session: NetworkSession,
+        request: URLRequest, body: TransportBody, session: NetworkSession,
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.onBytes = onBytes
         self.onEnd = onEnd
-        let body = body ?? TransportBody(of: request)
         state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 

@@ -57,17 +57,19 @@ public final class NetworkSession: Sendable {
     /// Sends a request past every queue: at once, without retry and without credential.
     ///
     /// - Throws: ``NetworkError``; a status of 400 and above is ``NetworkError/endpointError(_:_:)``.
-    public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
+    public func response(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError)
+        -> NetworkResponse
+    {
         if Task.isCancelled { throw .cancelled }
-        let operation = NetworkOperation(request, session: self)
+        let operation = NetworkOperation(request, body: body, session: self)
         operation.retryPolicy = .never
         operation.start(on: nil)
         return try await operation.response
     }
 
-    /// Sends a request past every queue and gives the body of its response; see ``response(for:)``.
-    public func data(for request: URLRequest) async throws(NetworkError) -> Data {
-        try await response(for: request).data
+    /// Sends a request past every queue and gives the body of its response; see ``response(for:body:)``.
+    public func data(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError) -> Data {
+        try await response(for: request, body: body).data
     }
 
     /// Ends the session at once: requests on the wire and in line fail with ``NetworkError/sessionInvalidated``.
