@@ -126,7 +126,8 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
+        let (parts, place, destination) = shared.withLock { ($0.running.takeAll(), $0.place, $0.destination) }
+        defer { destination?.abandon() }
         return parts.stop { place?.leave(self) }
     }
 
@@ -305,8 +306,11 @@ extension NetworkOperation {
         } catch {
             return validate(.failed(error, request), round)
         }
-        let exchange = Exchange(request: request, body: body, stamp: stamp, session: session) { received, response in
-            self.received(received, of: response, session: session)
+        let destination = shared.withLock { $0.destination }
+        let exchange = Exchange(
+            request: request, body: body, stamp: stamp, destination: destination, session: session
+        ) { received, total in
+            self.received(received, of: total, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, stamp, round)
         }
@@ -371,13 +375,40 @@ extension NetworkOperation {
         case .failure(let error):
             attemptFailed(error, outcome, round, now)
         case .success(let reply):
-            if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
+            let failure =
+                validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken) ?? emptyDataFailure(reply)
+            if reply.isTaken, let destination = shared.withLock({ $0.destination }) {
+                settle(destination, reply, failure, outcome, round)
+            } else if let failure {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                rewardHost()
-                apply { $0.state.succeeded(reply, round: round, now: now) }
+                succeed(reply, round)
             }
         }
+    }
+
+    /// The body is not in memory: it comes to its place before the result is there.
+    private func settle(
+        _ destination: any ResponseDestination, _ reply: Exchange.Reply, _ failure: NetworkError?,
+        _ outcome: Exchange.Outcome, _ round: Int
+    ) {
+        destination.settle(isGood: failure == nil) { settled in
+            let now = self.time.now
+            if let failure { return self.attemptFailed(failure, outcome, round, now) }
+            switch settled {
+            case .success(let file):
+                var reply = reply
+                reply.file = file
+                self.succeed(reply, round)
+            case .failure(let error): self.attemptFailed(error, outcome, round, now)
+            }
+        }
+    }
+
+    private func succeed(_ reply: Exchange.Reply, _ round: Int) {
+        let now = time.now
+        rewardHost()
+        apply { $0.state.succeeded(reply, round: round, now: now) }
     }
 
     private func attemptFailed(
@@ -392,7 +423,7 @@ extension NetworkOperation {
     }
 
     private func emptyDataFailure(_ reply: Exchange.Reply) -> NetworkError? {
-        reply.data.isEmpty && !allowsEmptyData ? .noResponseData(reply.http) : nil
+        reply.length == 0 && !allowsEmptyData ? .noResponseData(reply.http) : nil
     }
 
     // MARK: Time

@@ -40,6 +40,8 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var source: Source?
         /// What is sent with the request, unless that has a body of its own.
         var body: RequestBody?
+        /// Where the response's body goes; nil for the memory.
+        var destination: (any ResponseDestination)?
         /// The queue that took the operation, kept until it has finished.
         var queue: NetworkQueue?
         /// Kept until it has finished too; before that nil if the queue's is to be used.

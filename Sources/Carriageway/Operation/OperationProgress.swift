@@ -30,11 +30,11 @@ extension NetworkOperation {
     }
 
     /// Bytes have come. Runs on the session's delegate queue; the progress itself is told elsewhere, since it calls out.
-    func received(_ received: Int64, of response: HTTPURLResponse?, session: NetworkSession) {
+    func received(_ received: Int64, of total: Int64, session: NetworkSession) {
         let isDue = shared.withLock { shared in
             guard var progress = shared.progress else { return false }
             progress.received = max(progress.received, received)
-            progress.expected = response?.bodyLength ?? -1
+            progress.expected = total
             defer { shared.progress = progress }
             defer { progress.isUpdating = true }
             return !progress.isUpdating
@@ -55,7 +55,9 @@ extension NetworkOperation {
     /// The operation has ended: the progress of a success is complete.
     func completeProgress() {
         let (progress, length) = shared.withLock { shared in
-            (shared.progress?.progress, (try? shared.state.result?.get()).map { Int64($0.data.count) })
+            let response = try? shared.state.result?.get()
+            let received = shared.destination == nil ? 0 : shared.progress?.received ?? 0
+            return (shared.progress?.progress, response.map { max(Int64($0.data.count), received) })
         }
         guard let progress, let length else { return }
         progress.totalUnitCount = max(length, 1)

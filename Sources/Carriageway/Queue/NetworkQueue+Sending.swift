@@ -80,3 +80,39 @@ extension NetworkQueue {
         try await response(for: request, body: body).decoded(as: type, using: decoder)
     }
 }
+
+// MARK: - Downloads
+
+extension NetworkQueue {
+    /// Enqueues a download to a file; see ``NetworkOperation/init(download:to:options:body:session:)``.
+    ///
+    /// - Parameters:
+    ///   - request: what to send.
+    ///   - file: where the body is to be.
+    ///   - options: what is replaced, resumed and checked.
+    ///   - completion: called once with the result, on the queue's `callbackQueue`; the response's
+    ///     ``NetworkResponse/fileURL`` is the file.
+    /// - Returns: the operation, to cancel it or to depend on it.
+    @discardableResult
+    public func download(
+        _ request: URLRequest, to file: URL, options: DownloadOptions = DownloadOptions(),
+        completion: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    ) -> NetworkOperation {
+        let operation = NetworkOperation(download: request, to: file, options: options)
+        operation.onCompletion(completion)
+        addOperation(operation)
+        return operation
+    }
+
+    /// Enqueues a download to a file and awaits it. Cancelling the task cancels the download; what has come of it is kept
+    /// for a later one as the options say.
+    @discardableResult
+    public func download(_ request: URLRequest, to file: URL, options: DownloadOptions = DownloadOptions())
+        async throws(NetworkError) -> NetworkResponse
+    {
+        if Task.isCancelled { throw .cancelled }
+        let operation = NetworkOperation(download: request, to: file, options: options)
+        addOperation(operation)
+        return try await operation.response
+    }
+}

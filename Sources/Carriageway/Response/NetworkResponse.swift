@@ -6,7 +6,7 @@ import Foundation
 
 /// What a request that succeeded brought.
 public struct NetworkResponse: Sendable {
-    /// The body, decompressed; empty if there was none.
+    /// The body, decompressed; empty if there was none, or if it went to a file or a stream.
     public let data: Data
 
     /// Status and headers, of the last hop where redirects were followed.
@@ -18,15 +18,21 @@ public struct NetworkResponse: Sendable {
     /// Every attempt that was made, in order; the last one succeeded.
     public let attempts: [NetworkAttempt]
 
+    /// The file that a download was written to; nil for other requests.
+    public let fileURL: URL?
+
     /// The HTTP status code.
     public var statusCode: Int { http.statusCode }
 
     /// A response of given parts, for tests of code that takes one.
-    public init(data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = []) {
+    public init(
+        data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [], fileURL: URL? = nil
+    ) {
         self.data = data
         self.http = http
         self.request = request
         self.attempts = attempts
+        self.fileURL = fileURL
     }
 
     /// The body as a value.

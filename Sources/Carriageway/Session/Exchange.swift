@@ -14,6 +14,12 @@ final class Exchange: Sendable {
         let http: HTTPURLResponse
         let data: Data
         let request: URLRequest
+        /// Whether the body went to the destination; `data` is empty then.
+        var isTaken = false
+        /// The number of bytes of the body.
+        var length: Int64 = 0
+        /// The file that the body is in.
+        var file: URL?
     }
 
     /// How the exchange ended.
@@ -32,7 +38,7 @@ final class Exchange: Sendable {
         }
     }
 
-    private enum Phase {
+    enum Phase {
         /// No task is alive: before the first, between two of a redirect, after the last.
         case between
         case running(Int)
@@ -41,7 +47,7 @@ final class Exchange: Sendable {
         case ended
     }
 
-    private struct State {
+    struct State {
         var phase = Phase.between
         /// What is to be sent, without the credential: so that cannot go along with a redirect.
         var request: URLRequest
@@ -53,6 +59,7 @@ final class Exchange: Sendable {
         var redirects = 0
         var response: HTTPURLResponse?
         var data = Data()
+        var delivery = Delivery()
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
@@ -66,21 +73,37 @@ final class Exchange: Sendable {
         }
     }
 
-    private let session: NetworkSession
+    /// What has become of the body's way to the destination.
+    struct Delivery {
+        /// The response's body goes there.
+        var isTaken = false
+        /// How many bytes of the body there are, those of earlier attempts included, and how many there will be if known.
+        var received: Int64 = 0
+        var total: Int64?
+        /// The request is to be sent again without these headers.
+        var unwantedHeaders: [String]?
+        var isPaused = false
+    }
+
+    let session: NetworkSession
     private let stamp: CredentialStamp?
-    private let state: Locked<State>
-    private let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
+    let destination: (any ResponseDestination)?
+    let state: Locked<State>
+    /// Told how many bytes there are, and how many there will be, -1 if that is not known.
+    let onBytes: @Sendable (_ received: Int64, _ total: Int64) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
     /// An exchange that has not begun; `request` is a checked one, `body` is sent in place of its own, and `stamp` adds the
     /// credential.
     init(
-        request: URLRequest, body: TransportBody, stamp: CredentialStamp?, session: NetworkSession,
-        onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
+        request: URLRequest, body: TransportBody, stamp: CredentialStamp?,
+        destination: (any ResponseDestination)? = nil, session: NetworkSession,
+        onBytes: @escaping @Sendable (_ received: Int64, _ total: Int64) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.stamp = stamp
+        self.destination = destination
         self.onBytes = onBytes
         self.onEnd = onEnd
         state = Locked(State(request: request, body: body, lastActivity: session.time.now))
@@ -89,7 +112,7 @@ final class Exchange: Sendable {
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
-        send()
+        if let destination { open(destination) } else { send() }
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in
             if case .ended = state.phase { return true }
@@ -98,7 +121,7 @@ final class Exchange: Sendable {
         if isEnded { session.close(self) }
     }
 
-    private func send() {
+    func send() {
         let body = state.withLock { $0.body }
         let request: URLRequest
         do throws(NetworkError) {
@@ -190,19 +213,23 @@ final class Exchange: Sendable {
 
 extension Exchange {
     func received(_ response: HTTPURLResponse, by identifier: Int) {
-        record(by: identifier) { state in
+        let isForDestination: Bool? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
             state.data = Data()
+            state.delivery = Delivery()
+            return destination != nil && Redirect(of: response, to: state.request, followed: state.redirects) == .stay
         }
+        if isForDestination == true { offer(response, by: identifier) }
     }
 
     func received(_ data: Data, by identifier: Int) {
-        let progress: (received: Int64, response: HTTPURLResponse?)? = record(by: identifier) { state in
+        if destination != nil, deliver(data, by: identifier) { return }
+        let progress: (received: Int64, total: Int64)? = record(by: identifier) { state in
             if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return (Int64(state.data.count), state.response)
+            return (Int64(state.data.count), state.response?.bodyLength ?? -1)
         }
-        if let progress { onBytes(progress.received, progress.response) }
+        if let progress { onBytes(progress.received, progress.total) }
     }
 
     func sent() {
@@ -225,6 +252,7 @@ extension Exchange {
             guard case .running(identifier) = state.phase else { return .nothing }
             state.phase = .between
             if let failure = state.failure { return .end(failure) }
+            if state.prepareToSendAgain() { return .hop }
             if let error { return .end(error) }
             guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
             switch Redirect(of: response, to: state.request, followed: state.redirects) {
@@ -244,7 +272,7 @@ extension Exchange {
         case .nothing: break
         case .hop: session.pipeline.async { self.hop() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): finish(failure: error)
+        case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }
         case .release(let onRelease):
             session.close(self)
             onRelease()
@@ -264,7 +292,7 @@ extension Exchange {
     }
 
     @discardableResult
-    private func record<Result>(by identifier: Int, _ change: (inout State) -> Result) -> Result? {
+    func record<Result>(by identifier: Int, _ change: (inout State) -> Result) -> Result? {
         let now = session.time.now
         return state.withLock { state in
             guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
@@ -278,7 +306,7 @@ extension Exchange {
         session.pipeline.async { self.finish(failure: failure) }
     }
 
-    private func finish(failure: NetworkError?) {
+    func finish(failure: NetworkError?) {
         let (outcome, timer): (Outcome?, ScheduledTimer?) = state.withLock { state in
             if state.isOver { return (nil, state.idleTimer) }
             state.phase = .ended
@@ -294,7 +322,11 @@ extension Exchange {
             if let failure {
                 .failure(failure)
             } else if let response = state.response {
-                .success(Reply(http: response, data: state.data, request: state.sent ?? state.request))
+                .success(
+                    Reply(
+                        http: response, data: state.data, request: state.sent ?? state.request,
+                        isTaken: state.delivery.isTaken,
+                        length: state.delivery.isTaken ? state.delivery.received : Int64(state.data.count)))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
             }
@@ -324,7 +356,9 @@ extension Exchange {
     private func idleTimeCameUp(_ timeout: Duration) {
         let now = session.time.now
         let isIdle: Bool? = state.withLock { state in
-            state.isOver ? nil : state.lastActivity.advanced(by: timeout) <= now
+            // A task that was paused is idle because we want it to.
+            if state.delivery.isPaused { state.lastActivity = now }
+            return state.isOver ? nil : state.lastActivity.advanced(by: timeout) <= now
         }
         switch isIdle {
         case nil: break
