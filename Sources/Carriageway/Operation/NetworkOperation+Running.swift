@@ -240,7 +240,7 @@ extension NetworkOperation {
 
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
-        let exchange = Exchange(request: request, session: session) { received, response in
+        let exchange = Exchange(request: request, session: session, settings: exchangeSettings) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, round)
@@ -283,7 +283,9 @@ extension NetworkOperation {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
         apply { shared in
-            shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
+            shared.failure = FailedAttempt(
+                request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
+                methodTaken: outcome.methodTaken)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }
