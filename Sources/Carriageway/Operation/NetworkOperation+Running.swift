@@ -186,7 +186,8 @@ extension NetworkOperation {
         }
         guard isWanted else { return }
         queue.session.lane.enter(
-            self, round: round, member: queue.laneMember, host: place.host, priority: queuePriority.rawValue)
+            self, round: round, member: queue.laneMember, host: place.host, needsCredential: false,
+            priority: queuePriority.rawValue)
         // Had it ended meanwhile without a slot, its leaving would have come before its entering.
         if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) { place.leave(self) }
     }

@@ -11,6 +11,8 @@ extension Lane {
         case suspended
         /// The queue is cancelling all its operations, so that none takes the slot of another just to be cancelled too.
         case cancelling
+        /// The queue's credential is being renewed: only requests that need it are kept.
+        case renewing
     }
 
     /// Stands for a host while anyone has to do with it.
@@ -25,7 +27,7 @@ extension Lane {
 
     /// Who may be on the wire: pure, without lock, timer or client.
     ///
-    /// Each pair of queue and host is a bucket with a heap of its waiting tickets. A queue lists the heads of those of its
+    /// Each pair of queue and host has two buckets, with and without credential, each a heap of waiting tickets. A queue lists the heads of those of its
     /// buckets that may go, so that the next ticket is found in O(log n), however many hosts and tickets wait.
     struct State {
         struct Host {
@@ -38,10 +40,12 @@ extension Lane {
 
         struct Ticket {
             let member: MemberID
-            let host: HostID
-            let round: Int
+            var bucket: BucketID
+            var round: Int
             var place: Place
             var isActive = false
+
+            var host: HostID { bucket.host }
         }
 
         /// How many slots a host has over all queues, as the transport has connections for it; nil for any number.
@@ -86,15 +90,17 @@ extension Lane.State {
 
     /// A client stands in line, behind those of its priority.
     mutating func enter(
-        _ client: ClientID, round: Int, member: MemberID, host name: String, priority: Int, now: ContinuousClock.Instant
+        _ client: ClientID, round: Int, member: MemberID, host name: String, needsCredential: Bool = false,
+        priority: Int, now: ContinuousClock.Instant
     ) -> [Action] {
         guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
         let host = host(named: name)
         hosts[host]?.tickets += 1
         nextSequence += 1
         let place = Place(priority: priority, sequence: nextSequence, client: client)
-        tickets[client] = Ticket(member: member, host: host, round: round, place: place)
-        members[member]?.insert(place, host: host, tickets: tickets)
+        let bucket = BucketID(host: host, needsCredential: needsCredential)
+        tickets[client] = Ticket(member: member, bucket: bucket, round: round, place: place)
+        members[member]?.insert(place, in: bucket, tickets: tickets)
         return admissions(now: now)
     }
 
@@ -112,12 +118,21 @@ extension Lane.State {
             return (true, [])
         }
         let isHostHeld = hosts[ticket.host]?.heldUntil.map { $0 > now } ?? false
-        let isQueueHeld = members[ticket.member].map { !$0.holds.isEmpty } ?? false
+        let isQueueHeld = members[ticket.member]?.isHeld(needsCredential: ticket.bucket.needsCredential) ?? false
         guard isQueueHeld || isHostHeld else { return (true, []) }
-        tickets[client]?.isActive = false
-        members[ticket.member]?.insert(ticket.place, host: ticket.host, tickets: tickets)
-        freeSlot(of: ticket)
+        putBack(client, ticket)
         return (false, admissions(now: now))
+    }
+
+    /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
+    /// again as its round `next`.
+    mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else {
+            // There is no line any longer: everyone is let through.
+            return isClosed ? [.admit(client, round: next)] : []
+        }
+        putBack(client, ticket, round: next)
+        return admissions(now: now)
     }
 
     /// A client's priority changes; it keeps its time of arrival.
@@ -127,8 +142,8 @@ extension Lane.State {
             priority: priority, sequence: ticket.place.sequence, client: client, changes: ticket.place.changes + 1)
         tickets[client]?.place = place
         guard !ticket.isActive else { return [] }
-        members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
-        members[ticket.member]?.insert(place, host: ticket.host, tickets: tickets)
+        members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
+        members[ticket.member]?.insert(place, in: ticket.bucket, tickets: tickets)
         return admissions(now: now)
     }
 
@@ -138,6 +153,7 @@ extension Lane.State {
 
     mutating func release(_ reason: Lane.Hold, member: MemberID, now: ContinuousClock.Instant) -> [Action] {
         guard members[member]?.holds.remove(reason) != nil else { return [] }
+        if reason == .renewing { members[member]?.listAll(tickets: tickets) }
         return admissions(now: now)
     }
 
@@ -193,8 +209,8 @@ extension Lane.State {
             let client = head.place.client
             guard let ticket = tickets[client] else { continue }
             tickets[client]?.isActive = true
-            members[member]?.admitFirst(of: head.host, tickets: tickets)
-            hosts[head.host]?.active += 1
+            members[member]?.admitFirst(of: head.bucket, tickets: tickets)
+            hosts[head.bucket.host]?.active += 1
             actions.append(.admit(client, round: ticket.round))
         }
         return actions
@@ -226,7 +242,10 @@ extension Lane.State {
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
     private mutating func list(_ host: HostID) {
-        for identifier in memberIDs { members[identifier]?.list(host, tickets: tickets) }
+        for identifier in memberIDs {
+            members[identifier]?.list(BucketID(host: host, needsCredential: false), tickets: tickets)
+            members[identifier]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
+        }
     }
 
     private mutating func remove(_ client: ClientID, _ ticket: Ticket) {
@@ -235,13 +254,25 @@ extension Lane.State {
         if ticket.isActive {
             freeSlot(of: ticket)
         } else {
-            members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
+            members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
         }
         forgetIfIdle(ticket.host)
     }
 
+    private mutating func putBack(_ client: ClientID, _ ticket: Ticket, round: Int? = nil) {
+        freeSlot(of: ticket)
+        var waiting = ticket
+        waiting.isActive = false
+        if let round {
+            waiting.round = round
+            waiting.bucket = BucketID(host: ticket.host, needsCredential: true)
+        }
+        tickets[client] = waiting
+        members[ticket.member]?.insert(waiting.place, in: waiting.bucket, tickets: tickets)
+    }
+
     private mutating func freeSlot(of ticket: Ticket) {
-        members[ticket.member]?.freeSlot(of: ticket.host)
+        members[ticket.member]?.freeSlot(of: ticket.bucket)
         hosts[ticket.host]?.active -= 1
         list(ticket.host)
     }

@@ -75,6 +75,8 @@ extension Exchange.State {
         {
             methodTaken = hop.previous.httpMethod
         }
+        // A redirect that changes the method, to GET, leaves the body behind.
+        if request.httpMethod != self.request.httpMethod { body = .none }
         self.request = request
         response = nil
         data = Data()

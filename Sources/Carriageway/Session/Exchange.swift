@@ -40,6 +40,8 @@ final class Exchange: Sendable {
     struct State {
         var phase = Phase.between
         var request: URLRequest
+        /// Opened anew for each task.
+        var body: TransportBody
         var response: HTTPURLResponse?
         var data = Data()
         /// Where the response leads; nil if it is the answer.
@@ -83,8 +85,10 @@ final class Exchange: Sendable {
     private let onEnd: @Sendable (Outcome) -> Void
 
     /// An exchange that has not begun; `request` is a checked one.
+    ///
+    /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, session: NetworkSession, settings: ExchangeSettings = ExchangeSettings(),
+        request: URLRequest, body: TransportBody? = nil, session: NetworkSession, settings: ExchangeSettings = ExchangeSettings(),
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
@@ -92,7 +96,8 @@ final class Exchange: Sendable {
         self.settings = settings
         self.onBytes = onBytes
         self.onEnd = onEnd
-        state = Locked(State(request: request, lastActivity: session.time.now))
+        let body = body ?? TransportBody(of: request)
+        state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
@@ -109,8 +114,8 @@ final class Exchange: Sendable {
 
     /// Starts a task for the request, unless the exchange is over.
     func send() {
-        let request = state.withLock { $0.request }
-        let canSend = session.transport.start(request) { identifier in
+        let (request, body) = state.withLock { ($0.request, $0.body) }
+        let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
                 guard state.canGoOn else { return false }
                 state.phase = .running(identifier)
