@@ -8,6 +8,12 @@ import Foundation
 struct ExchangeSettings: Sendable {
     var redirects = RedirectPolicy.follow
 
+    /// The most bytes that a body may have, decompressed.
+    var maxResponseSize: Int64?
+
+    /// How long the attempt may take in all.
+    var attemptTimeout: Duration?
+
     /// Called before each request that a redirect leads to is sent: it returns what is sent, after the redirect policy has
     /// had its say. What it throws is the failure of the attempt.
     ///
