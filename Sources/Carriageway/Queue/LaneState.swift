@@ -104,9 +104,10 @@ extension Lane.State {
         return admissions(now: now)
     }
 
-    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since.
+    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since. It may
+    /// speak of a round that it was just about to begin by giving back its slot.
     mutating func leave(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round else { return [] }
+        guard let ticket = tickets[client], ticket.round <= round else { return [] }
         remove(client, ticket)
         return admissions(now: now)
     }
@@ -127,9 +128,11 @@ extension Lane.State {
     /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
     /// again as its round `next`.
     mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else {
+        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else { return [] }
+        guard !isClosed else {
             // There is no line any longer: everyone is let through.
-            return isClosed ? [.admit(client, round: next)] : []
+            remove(client, ticket)
+            return [.admit(client, round: next)]
         }
         putBack(client, ticket, round: next)
         return admissions(now: now)

@@ -24,6 +24,8 @@ final class Exchange: Sendable {
         let hasBegunResponse: Bool
         /// The request as it was sent last.
         let request: URLRequest
+        /// Whether it carried the credential of an ``Authentication``.
+        let isAuthorized: Bool
         /// The method that was sent first, where a server has done what that asked and led on to a GET.
         let methodTaken: String?
     }
@@ -39,7 +41,11 @@ final class Exchange: Sendable {
 
     struct State {
         var phase = Phase.between
+        /// What is to be sent, without the credential: so that cannot go along with a redirect.
         var request: URLRequest
+        /// What was sent last.
+        var sent: URLRequest?
+        var isAuthorized = false
         /// Opened anew for each task.
         var body: TransportBody
         var response: HTTPURLResponse?
@@ -84,21 +90,23 @@ final class Exchange: Sendable {
 
     let session: NetworkSession
     let settings: ExchangeSettings
+    private let stamp: CredentialStamp?
     let state: Locked<State>
     let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one.
+    /// An exchange that has not begun; `request` is a checked one, to which `stamp` adds the credential.
     ///
     /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, body: TransportBody? = nil, session: NetworkSession,
+        request: URLRequest, body: TransportBody? = nil, stamp: CredentialStamp? = nil, session: NetworkSession,
         settings: ExchangeSettings = ExchangeSettings(),
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.settings = settings
+        self.stamp = stamp
         self.onBytes = onBytes
         self.onEnd = onEnd
         let body = body ?? TransportBody(of: request)
@@ -121,7 +129,13 @@ final class Exchange: Sendable {
 
     /// Starts a task for the request, unless the exchange is over.
     func send() {
-        let (request, body) = state.withLock { ($0.request, $0.body) }
+        let request: URLRequest
+        do throws(NetworkError) {
+            request = try stamped()
+        } catch {
+            return fail(with: error)
+        }
+        let body = state.withLock { $0.body }
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
                 guard state.canGoOn else { return false }
@@ -134,6 +148,19 @@ final class Exchange: Sendable {
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
+    }
+
+    /// The request with the credential, if that may go to where it goes.
+    private func stamped() throws(NetworkError) -> URLRequest {
+        var request = state.withLock { $0.request }
+        if let stamp {
+            let isAuthorized = stamp.apply(&request)
+            if isAuthorized { request = try RequestCheck.checked(request) }
+            state.withLock { $0.isAuthorized = isAuthorized }
+        }
+        let sent = request
+        state.withLock { $0.sent = sent }
+        return request
     }
 
     /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
@@ -207,13 +234,15 @@ final class Exchange: Sendable {
                 .failure(failure)
             } else if let response = state.response {
                 .success(
-                    Reply(http: response, data: state.data, request: state.request, redirects: state.redirects))
+                    Reply(
+                        http: response, data: state.data, request: state.sent ?? state.request,
+                        redirects: state.redirects))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
             }
         state.data = Data()
         return Outcome(
-            result: result, hasBegunResponse: state.response != nil, request: state.request,
-            methodTaken: state.methodTaken)
+            result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
+            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken)
     }
 }
