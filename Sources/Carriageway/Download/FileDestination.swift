@@ -106,6 +106,8 @@ final class FileDestination: ResponseDestination {
         guard options.existingFile != .refuse || options.usesServerFileName else { throw DownloadError.fileExists }
     }
 
+    var forbidsRetry: Bool { false }
+
     func response(_ response: HTTPURLResponse) -> Reception {
         let isAccepted = accepts(response)
         let (decision, isDue): (DownloadIntake, Bool) = intake.withLock { intake in

@@ -308,9 +308,10 @@ extension NetworkOperation {
         }
         let destination = shared.withLock { $0.destination }
         let exchange = Exchange(
-            request: request, body: body, stamp: stamp, destination: destination, session: session
-        ) { received, total in
-            self.received(received, of: total, session: session)
+            request: request, body: body, stamp: stamp, destination: destination, session: session,
+            settings: exchangeSettings
+        ) { bytes, total, direction in
+            self.moved(bytes, of: total, direction, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, stamp, round)
         }
@@ -319,7 +320,10 @@ extension NetworkOperation {
             shared.running.exchange = exchange
             return true
         }
-        if isWanted { exchange.start() }
+        guard isWanted else { return }
+        settlePausing(session)
+        if shared.withLock({ $0.isTransferHeld }) { exchange.hold(true) }
+        exchange.start()
     }
 
     /// The body of one attempt, measured anew. What `prepare` has put into the request goes first.
@@ -375,9 +379,11 @@ extension NetworkOperation {
         case .failure(let error):
             attemptFailed(error, outcome, round, now)
         case .success(let reply):
+            let destination = shared.withLock { $0.destination }
             let failure =
-                validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken) ?? emptyDataFailure(reply)
-            if reply.isTaken, let destination = shared.withLock({ $0.destination }) {
+                validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken)
+                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination)
+            if reply.isTaken, let destination {
                 settle(destination, reply, failure, outcome, round)
             } else if let failure {
                 attemptFailed(failure, outcome, round, now)
@@ -385,6 +391,14 @@ extension NetworkOperation {
                 succeed(reply, round)
             }
         }
+    }
+
+    /// A redirect, say, that the caller wants as the answer is no file.
+    private func missedDestination(
+        _ reply: Exchange.Reply, _ destination: (any ResponseDestination)?
+    ) -> NetworkError? {
+        guard destination != nil, !reply.isTaken else { return nil }
+        return .unacceptableResponse(reply.http, reply.data, reason: "status \(reply.http.statusCode)")
     }
 
     /// The body is not in memory: it comes to its place before the result is there.
@@ -417,7 +431,9 @@ extension NetworkOperation {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
         apply { shared in
-            shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
+            shared.failure = FailedAttempt(
+                request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
+                methodTaken: outcome.methodTaken)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }

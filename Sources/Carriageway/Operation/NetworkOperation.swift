@@ -61,7 +61,10 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var isPassed = false
         var wasCancelled = false
         var failure = FailedAttempt()
-        var progress: OperationProgress?
+        var download = TransferProgress()
+        var upload = TransferProgress()
+        /// Whether the caller has paused the progress, and so the transfer.
+        var isTransferHeld = false
     }
 
     let shared: Locked<Shared>
@@ -232,6 +235,6 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     }
 
     private static let releases = DispatchQueue(label: "carriageway.releases")
-    private static let cancellations = DispatchQueue(label: "carriageway.cancellations")
+    static let cancellations = DispatchQueue(label: "carriageway.cancellations")
     static let callbacks = DispatchQueue(label: "carriageway.callbacks")
 }

@@ -173,7 +173,8 @@ extension OperationState {
         guard phase == .onWire, round == self.round else { return [] }
         record(.succeeded(statusCode: reply.http.statusCode), now: now)
         let response = NetworkResponse(
-            data: reply.data, http: reply.http, request: reply.request, attempts: attempts, fileURL: reply.file)
+            data: reply.data, http: reply.http, request: reply.request, attempts: attempts,
+            redirects: reply.redirects, fileURL: reply.file)
         return end(.success(response))
     }
 

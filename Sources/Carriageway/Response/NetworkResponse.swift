@@ -21,18 +21,23 @@ public struct NetworkResponse: Sendable {
     /// The file that a download was written to; nil for other requests.
     public let fileURL: URL?
 
+    /// The redirects that the last attempt followed, in order; empty if the first URL answered.
+    public let redirects: [NetworkRedirect]
+
     /// The HTTP status code.
     public var statusCode: Int { http.statusCode }
 
     /// A response of given parts, for tests of code that takes one.
     public init(
-        data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [], fileURL: URL? = nil
+        data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [],
+        redirects: [NetworkRedirect] = [], fileURL: URL? = nil
     ) {
         self.data = data
         self.http = http
         self.request = request
         self.attempts = attempts
         self.fileURL = fileURL
+        self.redirects = redirects
     }
 
     /// The body as a value.

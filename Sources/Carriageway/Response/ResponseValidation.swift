@@ -50,6 +50,13 @@ public struct ResponseValidation: Sendable {
         acceptedStatuses.contains { $0.contains(status) }
     }
 
+    /// Whether status and type are acceptable, before there is a body.
+    func acceptsHead(of response: HTTPURLResponse) -> Bool {
+        var copy = self
+        copy.check = nil
+        return copy.failure(of: response, Data(), isElsewhere: true) == nil
+    }
+
     /// Why the response is a failure; nil if it is none.
     ///
     /// - Parameter isElsewhere: whether the body went to a file or a stream, so that `data` says nothing.
@@ -71,7 +78,7 @@ public struct ResponseValidation: Sendable {
     }
 
     /// A media type without its parameters, in small letters.
-    private static func essence(of type: String) -> String {
+    static func essence(of type: String) -> String {
         (type.split(separator: ";", omittingEmptySubsequences: false).first ?? "")
             .trimmingCharacters(in: .whitespaces).lowercased()
     }

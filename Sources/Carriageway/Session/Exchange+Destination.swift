@@ -7,6 +7,18 @@ import Foundation
 // The way of a body to its destination, where that is not the memory.
 
 extension Exchange {
+    /// What has become of the body's way to the destination.
+    struct Delivery {
+        /// The response's body goes there.
+        var isTaken = false
+        /// How many bytes of the body there are, those of earlier attempts included, and how many there will be if known.
+        var received: Int64 = 0
+        var total: Int64?
+        /// The request is to be sent again without these headers.
+        var unwantedHeaders: [String]?
+        var isPaused = false
+    }
+
     /// Lets the destination get ready, and sends the request as it wants it.
     func open(_ destination: any ResponseDestination) {
         let request = state.withLock { $0.request }
@@ -37,7 +49,9 @@ extension Exchange {
                 state.delivery.received = offset
                 state.delivery.total = total
             }
-        case .memory: break
+        case .memory:
+            let isTooLarge = record(by: identifier) { failsBySize(response, &$0) }
+            if isTooLarge == true { session.transport.cancel(identifier) }
         case .sendAgain(let headers):
             record(by: identifier) { $0.delivery.unwantedHeaders = headers }
             session.transport.cancel(identifier)
@@ -54,7 +68,7 @@ extension Exchange {
         // Of a task that is over, or of a response that was turned down.
         guard let delivery, delivery.unwantedHeaders == nil else { return true }
         guard delivery.isTaken, let destination else { return false }
-        onBytes(delivery.received, delivery.total ?? -1)
+        onBytes(delivery.received, delivery.total ?? -1, .down)
         let canPause = session.transport.canPause
         switch destination.receive(data) {
         case .none: break
@@ -81,19 +95,29 @@ extension Exchange {
             guard state.delivery.isPaused, case .running(let identifier) = state.phase else { return nil }
             state.delivery.isPaused = false
             state.lastActivity = now
-            return identifier
+            return state.isHeld ? nil : identifier
         }
         if let paused { session.transport.unpause(paused) }
     }
 
+    /// The caller pauses the transfer, or lets it go on.
+    func hold(_ isHeld: Bool) {
+        guard session.transport.canPause else { return }
+        let now = session.time.now
+        let running: Int? = state.withLock { state in
+            state.isHeld = isHeld
+            state.lastActivity = now
+            guard case .running(let identifier) = state.phase, isHeld || !state.delivery.isPaused else { return nil }
+            return identifier
+        }
+        guard let running else { return }
+        if isHeld { session.transport.pause(running) } else { session.transport.unpause(running) }
+    }
+
     /// The transfer has ended: the exchange does so when the body is where it goes.
     func closeDestination(_ error: NetworkError?) {
-        let (isTaken, timer) = state.withLock { state in
-            defer { state.idleTimer = nil }
-            return (state.delivery.isTaken, state.idleTimer)
-        }
-        timer?.cancel()
-        guard isTaken, let destination else {
+        pauseIdleWatch()
+        guard state.withLock({ $0.delivery.isTaken }), let destination else {
             destination?.abandon()
             return finish(failure: error)
         }

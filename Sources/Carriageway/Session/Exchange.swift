@@ -14,6 +14,7 @@ final class Exchange: Sendable {
         let http: HTTPURLResponse
         let data: Data
         let request: URLRequest
+        var redirects: [NetworkRedirect] = []
         /// Whether the body went to the destination; `data` is empty then.
         var isTaken = false
         /// The number of bytes of the body.
@@ -31,10 +32,14 @@ final class Exchange: Sendable {
         let request: URLRequest
         /// Whether it carried the credential of an ``Authentication``.
         let isAuthorized: Bool
+        /// The method that was sent first, where a server has done what that asked and led on to a GET.
+        let methodTaken: String?
 
         /// An exchange that could not begin.
         static func failed(_ error: NetworkError, _ request: URLRequest) -> Outcome {
-            Outcome(result: .failure(error), hasBegunResponse: false, request: request, isAuthorized: false)
+            Outcome(
+                result: .failure(error), hasBegunResponse: false, request: request, isAuthorized: false,
+                methodTaken: nil)
         }
     }
 
@@ -51,19 +56,28 @@ final class Exchange: Sendable {
         var phase = Phase.between
         /// What is to be sent, without the credential: so that cannot go along with a redirect.
         var request: URLRequest
-        /// Opened anew for each task.
-        var body: TransportBody
         /// What was sent last.
         var sent: URLRequest?
         var isAuthorized = false
-        var redirects = 0
+        /// Opened anew for each task.
+        var body: TransportBody
+        /// As it was when the body was last sent; -1 if it is not known.
+        var bodyLength: Int64 = -1
         var response: HTTPURLResponse?
         var data = Data()
         var delivery = Delivery()
+        /// The caller wants nothing read from the network.
+        var isHeld = false
+        /// Where the response leads; nil if it is the answer.
+        var onward: Redirect?
+        /// How many bytes have come of a body that is of no interest.
+        var skipped = 0
+        var redirects: [NetworkRedirect] = []
+        var methodTaken: String?
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
-        var idleTimer: ScheduledTimer?
+        var watches = Watches()
 
         var isOver: Bool {
             switch phase {
@@ -71,47 +85,62 @@ final class Exchange: Sendable {
             case .abandoned, .ended: true
             }
         }
+
+        /// Whether no task is alive and another may be started.
+        var canGoOn: Bool {
+            if case .between = phase { failure == nil } else { false }
+        }
     }
 
-    /// What has become of the body's way to the destination.
-    struct Delivery {
-        /// The response's body goes there.
-        var isTaken = false
-        /// How many bytes of the body there are, those of earlier attempts included, and how many there will be if known.
-        var received: Int64 = 0
-        var total: Int64?
-        /// The request is to be sent again without these headers.
-        var unwantedHeaders: [String]?
-        var isPaused = false
+    /// What goes on beside the task, and ends with the exchange.
+    struct Watches {
+        var idleTimer: ScheduledTimer?
+        var attemptTimer: ScheduledTimer?
+        /// The caller is being asked about a redirect.
+        var question: Task<Void, Never>?
+
+        func cancel() {
+            idleTimer?.cancel()
+            attemptTimer?.cancel()
+            question?.cancel()
+        }
     }
 
     let session: NetworkSession
+    let settings: ExchangeSettings
     private let stamp: CredentialStamp?
+    /// Where the body of a response goes; nil for the memory.
     let destination: (any ResponseDestination)?
     let state: Locked<State>
     /// Told how many bytes there are, and how many there will be, -1 if that is not known.
-    let onBytes: @Sendable (_ received: Int64, _ total: Int64) -> Void
+    let onBytes: @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one, `body` is sent in place of its own, and `stamp` adds the
-    /// credential.
+    /// An exchange that has not begun; `request` is a checked one, to which `stamp` adds the credential.
+    ///
+    /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, body: TransportBody, stamp: CredentialStamp?,
+        request: URLRequest, body: TransportBody? = nil, stamp: CredentialStamp? = nil,
         destination: (any ResponseDestination)? = nil, session: NetworkSession,
-        onBytes: @escaping @Sendable (_ received: Int64, _ total: Int64) -> Void,
+        settings: ExchangeSettings = ExchangeSettings(),
+        onBytes: @escaping @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
+        self.settings = settings
         self.stamp = stamp
         self.destination = destination
         self.onBytes = onBytes
         self.onEnd = onEnd
+        let body = body ?? TransportBody(of: request)
+        let request = request.adding(session.headers)
         state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
+        watchWholeTime()
         if let destination { open(destination) } else { send() }
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in
@@ -121,17 +150,20 @@ final class Exchange: Sendable {
         if isEnded { session.close(self) }
     }
 
+    /// Starts a task for the request, unless the exchange is over.
     func send() {
-        let body = state.withLock { $0.body }
         let request: URLRequest
         do throws(NetworkError) {
             request = try stamped()
         } catch {
             return fail(with: error)
         }
+        let body = state.withLock { $0.body }
+        let bodyLength = (try? body.length()) ?? -1
+        state.withLock { $0.bodyLength = bodyLength }
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
-                guard case .between = state.phase else { return false }
+                guard state.canGoOn else { return false }
                 state.phase = .running(identifier)
                 return true
             }
@@ -140,6 +172,7 @@ final class Exchange: Sendable {
             return isWanted
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
+        if state.withLock({ $0.isHeld }) { hold(true) }
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
     }
 
@@ -162,18 +195,18 @@ final class Exchange: Sendable {
     ///   task could be one too many for the transport, and wait inside it.
     /// - Returns: whether `onRelease` will be called; it is not if no task runs.
     func abandon(onRelease: @escaping @Sendable () -> Void) -> Bool {
-        let (running, timer): (Int?, ScheduledTimer?) = state.withLock { state in
+        let (running, watches): (Int?, Watches) = state.withLock { state in
             state.data = Data()
             switch state.phase {
             case .running(let identifier):
                 state.phase = .abandoned(identifier, onRelease: onRelease)
-                return (identifier, state.idleTimer)
+                return (identifier, state.watches)
             case .between, .abandoned, .ended:
                 state.phase = .ended
-                return (nil, state.idleTimer)
+                return (nil, state.watches)
             }
         }
-        timer?.cancel()
+        watches.cancel()
         guard let running else {
             session.close(self)
             return false
@@ -204,115 +237,19 @@ final class Exchange: Sendable {
         switch step {
         case .nothing: break
         case .cancel(let identifier): session.transport.cancel(identifier)
-        case .end: end(failure: error)
-        }
-    }
-}
-
-// MARK: - Events of the transport, by way of the router
-
-extension Exchange {
-    func received(_ response: HTTPURLResponse, by identifier: Int) {
-        let isForDestination: Bool? = record(by: identifier) { state in
-            // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
-            state.response = response
-            state.data = Data()
-            state.delivery = Delivery()
-            return destination != nil && Redirect(of: response, to: state.request, followed: state.redirects) == .stay
-        }
-        if isForDestination == true { offer(response, by: identifier) }
-    }
-
-    func received(_ data: Data, by identifier: Int) {
-        if destination != nil, deliver(data, by: identifier) { return }
-        let progress: (received: Int64, total: Int64)? = record(by: identifier) { state in
-            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return (Int64(state.data.count), state.response?.bodyLength ?? -1)
-        }
-        if let progress { onBytes(progress.received, progress.total) }
-    }
-
-    func sent() {
-        let now = session.time.now
-        state.withLock { $0.lastActivity = now }
-    }
-
-    func completed(by identifier: Int, error: NetworkError?) {
-        enum Step {
-            case nothing
-            case hop
-            case end(NetworkError?)
-            case release(@Sendable () -> Void)
-        }
-        let step: Step = state.withLock { state in
-            if case .abandoned(identifier, let onRelease) = state.phase {
-                state.phase = .ended
-                return .release(onRelease)
-            }
-            guard case .running(identifier) = state.phase else { return .nothing }
-            state.phase = .between
-            if let failure = state.failure { return .end(failure) }
-            if state.prepareToSendAgain() { return .hop }
-            if let error { return .end(error) }
-            guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
-            switch Redirect(of: response, to: state.request, followed: state.redirects) {
-            case .stay: return .end(nil)
-            case .refuse(let code): return .end(.urlError(URLError(code)))
-            case .follow(let next):
-                // A redirect that changes the method, to GET, leaves the body behind.
-                if next.httpMethod != state.request.httpMethod { state.body = .none }
-                state.request = next
-                state.redirects += 1
-                state.response = nil
-                state.data = Data()
-                return .hop
-            }
-        }
-        switch step {
-        case .nothing: break
-        case .hop: session.pipeline.async { self.hop() }
-        // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }
-        case .release(let onRelease):
-            session.close(self)
-            onRelease()
+        // Elsewhere: the lane may be giving out many slots in a row.
+        case .end: session.pipeline.async { self.finish(failure: error) }
         }
     }
 
-    /// Sends the request that a redirect led to; it is checked as the first one was.
-    private func hop() {
-        do throws(NetworkError) {
-            let checked = try RequestCheck.checked(state.withLock { $0.request })
-            state.withLock { $0.request = checked }
-            send()
-        } catch {
-            // The server sent us to a place that there cannot be.
-            fail(with: .urlError(URLError(.badURL)))
-        }
-    }
-
-    @discardableResult
-    func record<Result>(by identifier: Int, _ change: (inout State) -> Result) -> Result? {
-        let now = session.time.now
-        return state.withLock { state in
-            guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
-            state.lastActivity = now
-            return change(&state)
-        }
-    }
-
-    /// Ends an exchange that has no task. Elsewhere: the lane may be giving out many slots in a row.
-    private func end(failure: NetworkError?) {
-        session.pipeline.async { self.finish(failure: failure) }
-    }
-
+    /// Ends an exchange that has no task, with what has come or with a failure.
     func finish(failure: NetworkError?) {
-        let (outcome, timer): (Outcome?, ScheduledTimer?) = state.withLock { state in
-            if state.isOver { return (nil, state.idleTimer) }
+        let (outcome, watches): (Outcome?, Watches) = state.withLock { state in
+            if state.isOver { return (nil, state.watches) }
             state.phase = .ended
-            return (Self.outcome(of: &state, failure: failure), state.idleTimer)
+            return (Self.outcome(of: &state, failure: state.failure ?? failure), state.watches)
         }
-        timer?.cancel()
+        watches.cancel()
         session.close(self)
         if let outcome { onEnd(outcome) }
     }
@@ -325,7 +262,7 @@ extension Exchange {
                 .success(
                     Reply(
                         http: response, data: state.data, request: state.sent ?? state.request,
-                        isTaken: state.delivery.isTaken,
+                        redirects: state.redirects, isTaken: state.delivery.isTaken,
                         length: state.delivery.isTaken ? state.delivery.received : Int64(state.data.count)))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
@@ -333,45 +270,6 @@ extension Exchange {
         state.data = Data()
         return Outcome(
             result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
-            isAuthorized: state.isAuthorized)
-    }
-}
-
-// MARK: - Idle timeout, where the transport's own is too coarse
-
-extension Exchange {
-    private func watchIdleTime(_ timeout: Duration) {
-        let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
-            [weak self] in self?.idleTimeCameUp(timeout)
-        }
-        // The one before, as of the request that a redirect answered, is over.
-        let unwanted = state.withLock { state in
-            guard !state.isOver else { return timer as ScheduledTimer? }
-            defer { state.idleTimer = timer }
-            return state.idleTimer
-        }
-        unwanted?.cancel()
-    }
-
-    private func idleTimeCameUp(_ timeout: Duration) {
-        let now = session.time.now
-        let isIdle: Bool? = state.withLock { state in
-            // A task that was paused is idle because we want it to.
-            if state.delivery.isPaused { state.lastActivity = now }
-            return state.isOver ? nil : state.lastActivity.advanced(by: timeout) <= now
-        }
-        switch isIdle {
-        case nil: break
-        case true?: fail(with: .urlError(URLError(.timedOut)))
-        case false?: watchIdleTime(timeout)
-        }
-    }
-}
-
-extension HTTPURLResponse {
-    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
-    var bodyLength: Int64 {
-        let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-        return coding == "identity" ? expectedContentLength : -1
+            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken)
     }
 }

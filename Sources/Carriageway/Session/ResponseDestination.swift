@@ -20,6 +20,9 @@ protocol ResponseDestination: AnyObject, Sendable {
         _ request: URLRequest, flow: @escaping @Sendable (DestinationSignal) -> Void,
         ready: @escaping @Sendable (Result<URLRequest, NetworkError>) -> Void)
 
+    /// Whether something of the body has gone to where it cannot be taken back, so that no further attempt may be made.
+    var forbidsRetry: Bool { get }
+
     /// A response has come that is the answer. What an earlier one brought in this attempt is void.
     func response(_ response: HTTPURLResponse) -> Reception
 

@@ -30,7 +30,7 @@ struct TransportBodyTests {
         change(&request)
         let sent = request
         return await withCheckedContinuation { continuation in
-            Exchange(request: sent, body: body ?? TransportBody(of: sent), stamp: nil, session: session) { _, _ in
+            Exchange(request: sent, body: body, session: session) { _, _, _ in
             } onEnd: {
                 continuation.resume(returning: $0.result)
             }.start()
