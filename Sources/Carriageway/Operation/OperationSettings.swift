@@ -5,6 +5,7 @@ struct OperationSettings {
     var generatesIdempotencyKey: Bool?
     var validation: ResponseValidation?
     var timeout: Duration?
+    var redirects: RedirectPolicy?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
     var isAuthenticated = true
@@ -60,6 +61,17 @@ extension NetworkOperation {
     public var timeout: Duration? {
         get { setting { $0.settings.timeout ?? $0.configuration?.value.timeout } }
         set { change { $0.timeout = newValue } }
+    }
+
+    /// What becomes of redirects: the queue's policy unless set here.
+    public var redirects: RedirectPolicy {
+        get { setting { $0.settings.redirects ?? $0.configuration?.value.redirects ?? .follow } }
+        set { change { $0.redirects = newValue } }
+    }
+
+    /// What an attempt is told of the operation.
+    var exchangeSettings: ExchangeSettings {
+        ExchangeSettings(redirects: redirects)
     }
 
     /// Whether a successful response without a body is a success; if not it is ``NetworkError/noResponseData(_:)``.

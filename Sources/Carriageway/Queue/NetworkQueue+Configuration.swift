@@ -29,6 +29,9 @@ extension NetworkQueue {
         /// How long an operation may take from its start to its result; nil for ever.
         public var timeout: Duration?
 
+        /// What becomes of redirects; they are followed unless set.
+        public var redirects = RedirectPolicy.follow
+
         /// Changes a request before each of its attempts, as by adding a token.
         ///
         /// It gets the original request every time, once the attempt has its slot; so requests that waited and those that

@@ -28,6 +28,15 @@ extension URLSessionConfiguration {
         return copy
     }
 
+    /// A copy with a few connections more for each host than slots are given out: a request past every queue, as to renew
+    /// a token, would else wait for those that wait for it.
+    func withSpareConnections() -> URLSessionConfiguration {
+        guard httpMaximumConnectionsPerHost > 0, let copy = self.copy() as? URLSessionConfiguration else { return self }
+        let (sum, isTooLarge) = httpMaximumConnectionsPerHost.addingReportingOverflow(4)
+        if !isTooLarge { copy.httpMaximumConnectionsPerHost = sum }
+        return copy
+    }
+
     /// A year: Foundation on Linux traps on a timeout that does not fit an integer.
     private static let longestTimeout: TimeInterval = 365 * 86_400
 
