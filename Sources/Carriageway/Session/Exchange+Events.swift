@@ -8,21 +8,59 @@ import Foundation
 
 extension Exchange {
     func received(_ response: HTTPURLResponse, by identifier: Int) {
-        record(by: identifier) { state in
+        let isRead: Bool? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
             state.data = Data()
+            state.skipped = 0
             state.onward = self.onward(from: response, state)
+            guard let limit = settings.maxResponseSize, keepsBody(state), hasBody(response, to: state.request),
+                response.bodyLength > limit
+            else { return true }
+            state.failure = .responseTooLarge(limit: limit)
+            return false
         }
+        if isRead == false { session.transport.cancel(identifier) }
     }
 
     func received(_ data: Data, by identifier: Int) {
-        let progress: (received: Int64, response: HTTPURLResponse?)? = record(by: identifier) { state in
-            guard state.onward == nil || settings.redirects.mayStay else { return nil }
-            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return (Int64(state.data.count), state.response)
+        enum Step {
+            case nothing
+            case tell(Int64, HTTPURLResponse?)
+            case cancel
         }
-        if let progress { onBytes(progress.received, progress.response) }
+        let step: Step? = record(by: identifier) { state in
+            guard keepsBody(state) else {
+                state.skipped += data.count
+                // Not worth the wait; the next connection is.
+                return state.skipped > Self.skippedBodyLimit ? .cancel : .nothing
+            }
+            if let limit = settings.maxResponseSize, Int64(state.data.count) + Int64(data.count) > limit {
+                state.failure = .responseTooLarge(limit: limit)
+                state.data = Data()
+                return .cancel
+            }
+            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
+            return .tell(Int64(state.data.count), state.response)
+        }
+        switch step {
+        case .nothing, nil: break
+        case .tell(let received, let response): onBytes(received, response)
+        case .cancel: session.transport.cancel(identifier)
+        }
+    }
+
+    /// How much of a body is read that nobody will see, so that its connection can be used again.
+    private static let skippedBodyLimit = 64 << 10
+
+    /// Whether the body that comes may be the answer's.
+    private func keepsBody(_ state: State) -> Bool {
+        state.onward == nil || settings.redirects.mayStay
+    }
+
+    /// Whether a length that a response gives is that of a body which comes with it (RFC 9110, section 6.4.1).
+    private func hasBody(_ response: HTTPURLResponse, to request: URLRequest) -> Bool {
+        request.httpMethod != "HEAD" && response.statusCode != 204 && response.statusCode != 304
     }
 
     func sent() {
@@ -45,7 +83,7 @@ extension Exchange {
             guard case .running(identifier) = state.phase else { return .nothing }
             state.phase = .between
             if let failure = state.failure { return .end(failure) }
-            if let error, state.onward == nil || settings.redirects.mayStay { return .end(error) }
+            if let error, keepsBody(state) { return .end(error) }
             guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
             switch state.onward {
             case .stay, nil: return .end(nil)

@@ -77,6 +77,8 @@ extension Exchange.State {
         }
         // A redirect that changes the method, to GET, leaves the body behind.
         if request.httpMethod != self.request.httpMethod { body = .none }
+        // The caller, when asked, may have set another.
+        if let given = request.httpBody, given != hop.previous.httpBody { body = TransportBody(of: request) }
         self.request = request
         response = nil
         data = Data()

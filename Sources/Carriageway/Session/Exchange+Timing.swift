@@ -4,9 +4,23 @@ import Foundation
     import FoundationNetworking
 #endif
 
-// Idle timeout, where the transport's own is too coarse.
+// The time that an attempt may take in all, and its idle timeout where the transport's own is too coarse.
 
 extension Exchange {
+    /// Redirects and the questions about them are part of the attempt.
+    func watchWholeTime() {
+        let timeout = [settings.attemptTimeout, session.transport.wholeTimeoutToKeep].compactMap { $0 }.min()
+        guard let timeout else { return }
+        let timer = session.time.schedule(at: session.time.now.advanced(by: timeout.saturated)) { [weak self] in
+            self?.fail(with: .urlError(URLError(.timedOut)))
+        }
+        let isWanted = state.withLock { state in
+            if !state.isOver { state.watches.attemptTimer = timer }
+            return !state.isOver
+        }
+        if !isWanted { timer.cancel() }
+    }
+
     func watchIdleTime(_ timeout: Duration) {
         let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
             [weak self] in self?.idleTimeCameUp(timeout)

@@ -52,6 +52,8 @@ final class Exchange: Sendable {
         var data = Data()
         /// Where the response leads; nil if it is the answer.
         var onward: Redirect?
+        /// How many bytes have come of a body that is of no interest.
+        var skipped = 0
         var redirects: [NetworkRedirect] = []
         var methodTaken: String?
         /// Why the task was cancelled by us; what the transport says of it does not count.
@@ -75,11 +77,13 @@ final class Exchange: Sendable {
     /// What goes on beside the task, and ends with the exchange.
     struct Watches {
         var idleTimer: ScheduledTimer?
+        var attemptTimer: ScheduledTimer?
         /// The caller is being asked about a redirect.
         var question: Task<Void, Never>?
 
         func cancel() {
             idleTimer?.cancel()
+            attemptTimer?.cancel()
             question?.cancel()
         }
     }
@@ -90,7 +94,7 @@ final class Exchange: Sendable {
     let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one.
+    /// An exchange that has not begun; `request` is a checked one, without the credential.
     ///
     /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
@@ -104,12 +108,14 @@ final class Exchange: Sendable {
         self.onBytes = onBytes
         self.onEnd = onEnd
         let body = body ?? TransportBody(of: request)
+        let request = request.adding(session.headers)
         state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
+        watchWholeTime()
         send()
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in

@@ -11,6 +11,12 @@ struct ExchangeSettings: Sendable {
     /// Puts the credential in before each request is sent, if it may go to where that goes: so also after a redirect.
     var stamp: CredentialStamp?
 
+    /// The most bytes that a body may have, decompressed.
+    var maxResponseSize: Int64?
+
+    /// How long the attempt may take in all.
+    var attemptTimeout: Duration?
+
     /// A redirect that is about to be followed.
     struct Hop: Sendable {
         /// The redirect.

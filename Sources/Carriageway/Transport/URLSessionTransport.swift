@@ -74,6 +74,14 @@ final class URLSessionTransport: Transport {
         #endif
     }
 
+    #if canImport(FoundationNetworking)
+        /// Foundation on Linux does not look at it. Its default, a week, is not worth a timer for each request.
+        var wholeTimeoutToKeep: Duration? {
+            let timeout = configuration.timeoutIntervalForResource
+            return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+        }
+    #endif
+
     /// How many seconds a transfer may be idle. What is no number of seconds counts as the default.
     private func idleTimeout(of request: URLRequest) -> TimeInterval {
         let own = request.timeoutInterval

@@ -183,6 +183,23 @@ struct FollowingTests {
         #expect(arrived.header("Authorization") == nil && arrived.header("Cookie") == nil)
     }
 
+    @Test("C37 nor do headers of the session's configuration, which all other requests get")
+    func configurationHeaders() async throws {
+        let target = second.url("/here").absoluteString
+        first.on("/start") { _ in .redirect(to: target) }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer s", "X-Api-Key": "k", "X-Plain": "1"]
+        let session = NetworkSession(configuration: configuration)
+        var request = URLRequest(url: first.url("/start"))
+        request.setValue("own", forHTTPHeaderField: "x-api-key")
+        _ = try await session.data(for: request)
+        let sent = try #require(first.requests.first)
+        #expect(sent.header("Authorization") == "Bearer s" && sent.header("X-Api-Key") == "own")
+        let arrived = try #require(second.requests.first)
+        #expect(arrived.header("Authorization") == nil && arrived.header("X-Api-Key") == nil)
+        #expect(arrived.header("X-Plain") == "1")
+    }
+
     // MARK: Failures on the way
 
     @Test("C24 a POST that a server took before it led on is not sent twice", arguments: [301, 302, 303])
