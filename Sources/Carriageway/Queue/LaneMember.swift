@@ -37,15 +37,25 @@ extension Lane.State {
     struct Member {
         let limit: Int
         let limitPerHost: Int
+        /// What it has taken of its rate over all hosts.
+        var pace: Pace?
+        let ratePerHost: RateLimit?
         var holds: Set<Lane.Hold> = []
         private(set) var active = 0
         private(set) var buckets: [HostID: Bucket] = [:]
         private(set) var heads = Heap<Head>()
 
-        init(limit: Int, limitPerHost: Int) {
+        init(limit: Int, limitPerHost: Int, rate: RateLimit?, ratePerHost: RateLimit?) {
             self.limit = limit
             self.limitPerHost = limitPerHost
+            self.ratePerHost = ratePerHost
+            pace = rate.map { Pace($0) }
         }
+
+        var isPaced: Bool { pace != nil || ratePerHost != nil }
+
+        /// The rate from which a host is slowed down.
+        var rateForHosts: RateLimit? { ratePerHost ?? pace?.limit }
 
         /// Whether a slot is to be had.
         var isOpen: Bool { holds.isEmpty && active < limit }

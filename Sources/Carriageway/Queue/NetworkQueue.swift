@@ -45,7 +45,8 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         self.session = session
         configurationBox = ConfigurationBox(value: configuration)
         laneMember = session.lane.join(
-            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost)
+            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost,
+            rate: configuration.rateLimit, ratePerHost: configuration.rateLimitPerHost)
         super.init()
     }
 
