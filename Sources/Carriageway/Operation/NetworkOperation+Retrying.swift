@@ -39,7 +39,8 @@ extension NetworkOperation {
         shared.withLock { $0.failure.policyDecision = decision }
         let session = boundSession
         return RetryQuestion(
-            policy: policy, error: error, request: request, attempts: state.attempts, decision: decision,
+            policy: policy, error: error, request: request, attempts: state.attempts, resends: state.resends,
+            decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
             hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
             spent: session.spending.withLock { $0.spent[state.host, default: 0] },

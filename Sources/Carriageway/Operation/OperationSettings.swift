@@ -7,6 +7,7 @@ struct OperationSettings {
     var timeout: Duration?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
+    var isAuthenticated = true
 }
 
 extension NetworkOperation {
@@ -73,6 +74,13 @@ extension NetworkOperation {
     public var requiresDependencySuccess: Bool {
         get { setting { $0.settings.requiresDependencySuccess } }
         set { change { $0.requiresDependencySuccess = newValue } }
+    }
+
+    /// Whether the request gets the credential of its queue's ``Authentication``, if it goes to one of the hosts for that.
+    /// True by default. One that is sent without credential does not wait for a renewal.
+    public var isAuthenticated: Bool {
+        get { setting { $0.settings.isAuthenticated } }
+        set { change { $0.isAuthenticated = newValue } }
     }
 
     private func change(_ change: (inout OperationSettings) -> Void) {

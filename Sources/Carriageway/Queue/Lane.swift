@@ -37,12 +37,15 @@ final class Lane: Sendable {
         shared.withLock { $0.state.part(member) }
     }
 
-    func enter(_ client: any LaneClient, round: Int, member: MemberID, host: String, priority: Int) {
+    func enter(
+        _ client: any LaneClient, round: Int, member: MemberID, host: String, needsCredential: Bool, priority: Int
+    ) {
         apply { shared, now in
             let identifier = ClientID(client)
             shared.clients[identifier] = client
             return shared.state.enter(
-                identifier, round: round, member: member, host: host, priority: priority, now: now)
+                identifier, round: round, member: member, host: host, needsCredential: needsCredential,
+                priority: priority, now: now)
         }
     }
 
@@ -63,6 +66,10 @@ final class Lane: Sendable {
             return actions
         }
         return isConfirmed
+    }
+
+    func giveBack(_ client: any LaneClient, round: Int, next: Int) {
+        apply { $0.state.giveBack(ClientID(client), round: round, next: next, now: $1) }
     }
 
     func setPriority(_ priority: Int, of client: any LaneClient) {

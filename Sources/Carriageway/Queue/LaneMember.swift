@@ -14,15 +14,22 @@ extension Lane.State {
         }
     }
 
-    /// The first place of a bucket, with the bucket's host.
+    /// Which of a queue's buckets a request waits in: those that need a credential are apart, for they alone wait while it
+    /// is renewed.
+    struct BucketID: Hashable {
+        let host: HostID
+        let needsCredential: Bool
+    }
+
+    /// The first place of a bucket.
     struct Head: Comparable {
         let place: Place
-        let host: HostID
+        let bucket: BucketID
 
         static func < (left: Head, right: Head) -> Bool { left.place < right.place }
     }
 
-    /// The requests of one queue to one host.
+    /// The requests of one queue to one host that need a credential, or those that need none.
     struct Bucket {
         /// Places whose client has left, or has another priority now, stay until they come to the front.
         var waiting = Heap<Place>()
@@ -42,7 +49,7 @@ extension Lane.State {
         let ratePerHost: RateLimit?
         var holds: Set<Lane.Hold> = []
         private(set) var active = 0
-        private(set) var buckets: [HostID: Bucket] = [:]
+        private(set) var buckets: [BucketID: Bucket] = [:]
         private(set) var heads = Heap<Head>()
 
         init(limit: Int, limitPerHost: Int, rate: RateLimit?, ratePerHost: RateLimit?) {
@@ -57,59 +64,71 @@ extension Lane.State {
         /// The rate from which a host is slowed down.
         var rateForHosts: RateLimit? { ratePerHost ?? pace?.limit }
 
-        /// Whether a slot is to be had.
-        var isOpen: Bool { holds.isEmpty && active < limit }
+        /// Whether a slot is to be had, be it only for requests that need no credential.
+        var isOpen: Bool { active < limit && holds.allSatisfy { $0 == .renewing } }
+
+        /// Whether the queue's holds concern a request.
+        func isHeld(needsCredential: Bool) -> Bool {
+            holds.contains { $0 != .renewing || needsCredential }
+        }
+
+        func active(on host: HostID) -> Int {
+            let plain = buckets[BucketID(host: host, needsCredential: false)]?.active ?? 0
+            let credentialed = buckets[BucketID(host: host, needsCredential: true)]?.active ?? 0
+            return plain + credentialed
+        }
     }
 }
 
 extension Lane.State.Member {
     typealias Place = Lane.State.Place
     typealias Head = Lane.State.Head
+    typealias BucketID = Lane.State.BucketID
     typealias Tickets = [Lane.ClientID: Lane.State.Ticket]
 
-    mutating func insert(_ place: Place, host: Lane.HostID, tickets: Tickets) {
-        buckets[host, default: Lane.State.Bucket()].waiting.insert(place)
-        buckets[host]?.waitingCount += 1
-        list(host, tickets: tickets)
+    mutating func insert(_ place: Place, in bucket: BucketID, tickets: Tickets) {
+        buckets[bucket, default: Lane.State.Bucket()].waiting.insert(place)
+        buckets[bucket]?.waitingCount += 1
+        list(bucket, tickets: tickets)
     }
 
-    /// A waiting ticket for the host is out; `tickets` shows it no longer, or with another place.
-    mutating func drop(host: Lane.HostID, tickets: Tickets) {
-        buckets[host]?.waitingCount -= 1
-        if let bucket = buckets[host], bucket.waiting.count > 64, bucket.waiting.count > 2 * bucket.waitingCount {
-            buckets[host]?.waiting.keep { Self.isCurrent($0, tickets) }
+    /// A waiting ticket of the bucket is out; `tickets` shows it no longer, or with another place.
+    mutating func drop(from bucket: BucketID, tickets: Tickets) {
+        buckets[bucket]?.waitingCount -= 1
+        if let crowd = buckets[bucket], crowd.waiting.count > 64, crowd.waiting.count > 2 * crowd.waitingCount {
+            buckets[bucket]?.waiting.keep { Self.isCurrent($0, tickets) }
         }
-        list(host, tickets: tickets)
+        list(bucket, tickets: tickets)
     }
 
-    /// The first in line for the host, which `firstHead` gave, takes a slot.
-    mutating func admitFirst(of host: Lane.HostID, tickets: Tickets) {
+    /// The first in line in the bucket, which `firstHead` gave, takes a slot.
+    mutating func admitFirst(of bucket: BucketID, tickets: Tickets) {
         heads.popFirst()
-        buckets[host]?.listed = nil
+        buckets[bucket]?.listed = nil
         active += 1
-        buckets[host]?.active += 1
-        buckets[host]?.waiting.popFirst()
-        buckets[host]?.waitingCount -= 1
-        list(host, tickets: tickets)
+        buckets[bucket]?.active += 1
+        buckets[bucket]?.waiting.popFirst()
+        buckets[bucket]?.waitingCount -= 1
+        list(bucket, tickets: tickets)
     }
 
-    mutating func freeSlot(of host: Lane.HostID) {
+    mutating func freeSlot(of bucket: BucketID) {
         active -= 1
-        buckets[host]?.active -= 1
+        buckets[bucket]?.active -= 1
     }
 
     /// Puts the first place of a bucket on the list of heads, if it is not there; forgets an empty bucket.
-    mutating func list(_ host: Lane.HostID, tickets: Tickets) {
-        while let first = buckets[host]?.waiting.first, !Self.isCurrent(first, tickets) {
-            buckets[host]?.waiting.popFirst()
+    mutating func list(_ bucket: BucketID, tickets: Tickets) {
+        while let first = buckets[bucket]?.waiting.first, !Self.isCurrent(first, tickets) {
+            buckets[bucket]?.waiting.popFirst()
         }
-        if let first = buckets[host]?.waiting.first {
-            guard buckets[host]?.listed != first else { return }
-            buckets[host]?.listed = first
-            heads.insert(Head(place: first, host: host))
+        if let first = buckets[bucket]?.waiting.first {
+            guard buckets[bucket]?.listed != first else { return }
+            buckets[bucket]?.listed = first
+            heads.insert(Head(place: first, bucket: bucket))
         } else {
-            buckets[host]?.listed = nil
-            if buckets[host]?.active == 0 { buckets[host] = nil }
+            buckets[bucket]?.listed = nil
+            if buckets[bucket]?.active == 0 { buckets[bucket] = nil }
         }
         dropStaleHeads()
     }
@@ -118,21 +137,29 @@ extension Lane.State.Member {
     private mutating func dropStaleHeads() {
         guard heads.count > 64, heads.count > 2 * buckets.count else { return }
         heads = Heap()
-        for (host, bucket) in buckets {
-            if let listed = bucket.listed { heads.insert(Head(place: listed, host: host)) }
+        for (identifier, bucket) in buckets {
+            if let listed = bucket.listed { heads.insert(Head(place: listed, bucket: identifier)) }
         }
     }
 
     /// The best head whose host is free; those that are out of date or blocked leave the list until they are listed anew.
     mutating func firstHead(where isFree: (Lane.HostID) -> Bool) -> Head? {
         while let head = heads.first {
-            let bucket = buckets[head.host]
-            let isListed = bucket?.listed == head.place
-            if isListed, let bucket, bucket.active < limitPerHost, isFree(head.host) { return head }
+            let isListed = buckets[head.bucket]?.listed == head.place
+            if isListed, active(on: head.bucket.host) < limitPerHost,
+                !isHeld(needsCredential: head.bucket.needsCredential), isFree(head.bucket.host)
+            {
+                return head
+            }
             heads.popFirst()
-            if isListed { buckets[head.host]?.listed = nil }
+            if isListed { buckets[head.bucket]?.listed = nil }
         }
         return nil
+    }
+
+    /// A hold is over: the buckets that it blocked are listed anew.
+    mutating func listAll(tickets: Tickets) {
+        for bucket in buckets.keys { list(bucket, tickets: tickets) }
     }
 
     private static func isCurrent(_ place: Place, _ tickets: Tickets) -> Bool {

@@ -11,6 +11,8 @@ extension Lane {
         case suspended
         /// The queue is cancelling all its operations, so that none takes the slot of another just to be cancelled too.
         case cancelling
+        /// The queue's credential is being renewed: only requests that need it are kept.
+        case renewing
     }
 
     /// Stands for a host while anyone has to do with it.
@@ -26,7 +28,7 @@ extension Lane {
 
     /// Who may be on the wire: pure, without lock, timer or client.
     ///
-    /// Each pair of queue and host is a bucket with a heap of its waiting tickets. A queue lists the heads of those of its
+    /// Each pair of queue and host has two buckets, with and without credential, each a heap of waiting tickets. A queue lists the heads of those of its
     /// buckets that may go, so that the next ticket is found in O(log n), however many hosts and tickets wait.
     struct State {
         struct Host {
@@ -41,10 +43,12 @@ extension Lane {
 
         struct Ticket {
             let member: MemberID
-            let host: HostID
-            let round: Int
+            var bucket: BucketID
+            var round: Int
             var place: Place
             var isActive = false
+
+            var host: HostID { bucket.host }
         }
 
         /// How many slots a host has over all queues, as the transport has connections for it; nil for any number.
@@ -101,21 +105,24 @@ extension Lane.State {
 
     /// A client stands in line, behind those of its priority.
     mutating func enter(
-        _ client: ClientID, round: Int, member: MemberID, host name: String, priority: Int, now: ContinuousClock.Instant
+        _ client: ClientID, round: Int, member: MemberID, host name: String, needsCredential: Bool = false,
+        priority: Int, now: ContinuousClock.Instant
     ) -> [Action] {
         guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
         let host = host(named: name)
         hosts[host]?.tickets += 1
         nextSequence += 1
         let place = Place(priority: priority, sequence: nextSequence, client: client)
-        tickets[client] = Ticket(member: member, host: host, round: round, place: place)
-        members[member]?.insert(place, host: host, tickets: tickets)
+        let bucket = BucketID(host: host, needsCredential: needsCredential)
+        tickets[client] = Ticket(member: member, bucket: bucket, round: round, place: place)
+        members[member]?.insert(place, in: bucket, tickets: tickets)
         return admissions(now: now)
     }
 
-    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since.
+    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since. It may
+    /// speak of a round that it was just about to begin by giving back its slot.
     mutating func leave(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round else { return [] }
+        guard let ticket = tickets[client], ticket.round <= round else { return [] }
         remove(client, ticket, now: now)
         return admissions(now: now)
     }
@@ -127,13 +134,24 @@ extension Lane.State {
             return (true, [])
         }
         let isHostHeld = hosts[ticket.host]?.heldUntil.map { $0 > now } ?? false
-        let isQueueHeld = members[ticket.member].map { !$0.holds.isEmpty } ?? false
+        let isQueueHeld = members[ticket.member]?.isHeld(needsCredential: ticket.bucket.needsCredential) ?? false
         guard isQueueHeld || isHostHeld else { return (true, []) }
-        tickets[client]?.isActive = false
         giveTurnBack(ticket.member, host: ticket.host, now: now)
-        members[ticket.member]?.insert(ticket.place, host: ticket.host, tickets: tickets)
-        freeSlot(of: ticket)
+        putBack(client, ticket)
         return (false, admissions(now: now))
+    }
+
+    /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
+    /// again as its round `next`.
+    mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else { return [] }
+        guard !isClosed else {
+            // There is no line any longer: everyone is let through.
+            remove(client, ticket, now: now)
+            return [.admit(client, round: next)]
+        }
+        putBack(client, ticket, round: next)
+        return admissions(now: now)
     }
 
     /// A client's priority changes; it keeps its time of arrival.
@@ -143,8 +161,8 @@ extension Lane.State {
             priority: priority, sequence: ticket.place.sequence, client: client, changes: ticket.place.changes + 1)
         tickets[client]?.place = place
         guard !ticket.isActive else { return [] }
-        members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
-        members[ticket.member]?.insert(place, host: ticket.host, tickets: tickets)
+        members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
+        members[ticket.member]?.insert(place, in: ticket.bucket, tickets: tickets)
         return admissions(now: now)
     }
 
@@ -154,6 +172,7 @@ extension Lane.State {
 
     mutating func release(_ reason: Lane.Hold, member: MemberID, now: ContinuousClock.Instant) -> [Action] {
         guard members[member]?.holds.remove(reason) != nil else { return [] }
+        if reason == .renewing { members[member]?.listAll(tickets: tickets) }
         return admissions(now: now)
     }
 
@@ -181,7 +200,7 @@ extension Lane.State {
         for cause in wakes.takeDue(at: now) {
             switch cause {
             case .host(let host): timeCame(for: host, now: now)
-            case .pace(let host, let member): members[member]?.list(host, tickets: tickets)
+            case .pace(let host, let member): list(host, of: member)
             case .queue: break
             }
         }
@@ -231,9 +250,9 @@ extension Lane.State {
             let client = head.place.client
             guard let ticket = tickets[client] else { continue }
             tickets[client]?.isActive = true
-            members[member]?.admitFirst(of: head.host, tickets: tickets)
-            hosts[head.host]?.active += 1
-            takeTurn(member, host: head.host, now: now)
+            members[member]?.admitFirst(of: head.bucket, tickets: tickets)
+            hosts[head.bucket.host]?.active += 1
+            takeTurn(member, host: head.bucket.host, now: now)
             actions.append(.admit(client, round: ticket.round))
         }
         actions += nextWake()
@@ -283,7 +302,12 @@ extension Lane.State {
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
     private mutating func list(_ host: HostID) {
-        for identifier in memberIDs { members[identifier]?.list(host, tickets: tickets) }
+        for identifier in memberIDs { list(host, of: identifier) }
+    }
+
+    private mutating func list(_ host: HostID, of member: MemberID) {
+        members[member]?.list(BucketID(host: host, needsCredential: false), tickets: tickets)
+        members[member]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
     }
 
     private mutating func remove(_ client: ClientID, _ ticket: Ticket, now: ContinuousClock.Instant?) {
@@ -292,13 +316,25 @@ extension Lane.State {
         if ticket.isActive {
             freeSlot(of: ticket)
         } else {
-            members[ticket.member]?.drop(host: ticket.host, tickets: tickets)
+            members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
         }
         forgetIfIdle(ticket.host, now: now)
     }
 
+    private mutating func putBack(_ client: ClientID, _ ticket: Ticket, round: Int? = nil) {
+        freeSlot(of: ticket)
+        var waiting = ticket
+        waiting.isActive = false
+        if let round {
+            waiting.round = round
+            waiting.bucket = BucketID(host: ticket.host, needsCredential: true)
+        }
+        tickets[client] = waiting
+        members[ticket.member]?.insert(waiting.place, in: waiting.bucket, tickets: tickets)
+    }
+
     private mutating func freeSlot(of ticket: Ticket) {
-        members[ticket.member]?.freeSlot(of: ticket.host)
+        members[ticket.member]?.freeSlot(of: ticket.bucket)
         hosts[ticket.host]?.active -= 1
         list(ticket.host)
     }

@@ -47,11 +47,13 @@ extension NetworkQueue {
     }
 }
 
-/// A configuration that a queue and its operations share.
+/// What a queue and its operations share.
 final class ConfigurationBox: Sendable {
     let value: NetworkQueue.Configuration
+    let authorizer: (any RequestAuthorizer)?
 
-    init(value: NetworkQueue.Configuration) {
+    init(value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?) {
         self.value = value
+        self.authorizer = authorizer
     }
 }

@@ -18,6 +18,8 @@ struct RetryQuestion {
     var request: URLRequest
     /// All attempts so far, the failed one last.
     var attempts: [NetworkAttempt]
+    /// How many of them were sent again for a new credential.
+    var resends = 0
     /// What a custom policy said.
     var decision: RetryDecision
     /// What `shouldRetry(after:)` of the operation said.
@@ -47,10 +49,13 @@ struct RetryQuestion {
             return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
         }
         guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
-        guard attempts.count <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
+        guard sends <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
         if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }
         return timed()
     }
+
+    /// The attempts that count as tries.
+    private var sends: Int { attempts.count - resends }
 
     private var cost: Int {
         guard let budget else { return 0 }
@@ -67,7 +72,7 @@ struct RetryQuestion {
 
     private func delay(asked: Duration?) -> Duration {
         if isIdleConnectionLoss, decision == .automatic { return .zero }
-        var delay = policy.backoff.delay(beforeRetry: attempts.count, isBusy: isBusy, random: random)
+        var delay = policy.backoff.delay(beforeRetry: sends, isBusy: isBusy, random: random)
         if case .retryAfter(let wanted) = decision { delay = wanted.saturated }
         guard let asked, asked > .zero else { return delay }
         // Not all who were told the same time shall come at the same moment.

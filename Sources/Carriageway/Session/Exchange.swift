@@ -23,6 +23,8 @@ final class Exchange: Sendable {
         let hasBegunResponse: Bool
         /// The request as it was sent last.
         let request: URLRequest
+        /// Whether it carried the credential of an ``Authentication``.
+        let isAuthorized: Bool
     }
 
     private enum Phase {
@@ -36,7 +38,11 @@ final class Exchange: Sendable {
 
     private struct State {
         var phase = Phase.between
+        /// What is to be sent, without the credential: so that cannot go along with a redirect.
         var request: URLRequest
+        /// What was sent last.
+        var sent: URLRequest?
+        var isAuthorized = false
         var redirects = 0
         var response: HTTPURLResponse?
         var data = Data()
@@ -54,17 +60,19 @@ final class Exchange: Sendable {
     }
 
     private let session: NetworkSession
+    private let stamp: CredentialStamp?
     private let state: Locked<State>
     private let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one.
+    /// An exchange that has not begun; `request` is a checked one, to which `stamp` adds the credential.
     init(
-        request: URLRequest, session: NetworkSession,
+        request: URLRequest, stamp: CredentialStamp?, session: NetworkSession,
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
+        self.stamp = stamp
         self.onBytes = onBytes
         self.onEnd = onEnd
         state = Locked(State(request: request, lastActivity: session.time.now))
@@ -83,7 +91,12 @@ final class Exchange: Sendable {
     }
 
     private func send() {
-        let request = state.withLock { $0.request }
+        let request: URLRequest
+        do throws(NetworkError) {
+            request = try stamped()
+        } catch {
+            return fail(with: error)
+        }
         let canSend = session.transport.start(request) { identifier in
             let isWanted = state.withLock { state in
                 guard case .between = state.phase else { return false }
@@ -96,6 +109,19 @@ final class Exchange: Sendable {
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
+    }
+
+    /// The request with the credential, if that may go to where it goes.
+    private func stamped() throws(NetworkError) -> URLRequest {
+        var request = state.withLock { $0.request }
+        if let stamp {
+            let isAuthorized = stamp.apply(&request)
+            if isAuthorized { request = try RequestCheck.checked(request) }
+            state.withLock { $0.isAuthorized = isAuthorized }
+        }
+        let sent = request
+        state.withLock { $0.sent = sent }
+        return request
     }
 
     /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
@@ -257,12 +283,14 @@ extension Exchange {
             if let failure {
                 .failure(failure)
             } else if let response = state.response {
-                .success(Reply(http: response, data: state.data, request: state.request))
+                .success(Reply(http: response, data: state.data, request: state.sent ?? state.request))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
             }
         state.data = Data()
-        return Outcome(result: result, hasBegunResponse: state.response != nil, request: state.request)
+        return Outcome(
+            result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
+            isAuthorized: state.isAuthorized)
     }
 }
 

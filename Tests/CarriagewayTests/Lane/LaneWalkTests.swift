@@ -6,9 +6,10 @@ import Testing
 /// What the lane should do, said as simply as can be: arrays, and a search for the best each time.
 private struct LaneModel {
     struct Entrant {
-        let round: Int
+        var round: Int
         let member: Int
         let host: Int
+        var needsCredential: Bool
         var priority: Int
         let arrival: Int
         var isActive = false
@@ -53,6 +54,11 @@ private struct LaneModel {
         var entrants = 0
         var bucket: Bucket
         var bucketPerHost: [Bucket]
+
+        func isHeld(for entrant: Entrant) -> Bool {
+            holds.contains(.suspended) || holds.contains(.cancelling)
+                || holds.contains(.renewing) && entrant.needsCredential
+        }
     }
 
     let connectionsPerHost: Int?
@@ -65,7 +71,7 @@ private struct LaneModel {
 
     func mayGo(_ entrant: Entrant, now: ContinuousClock.Instant) -> Bool {
         let queue = queues[entrant.member]
-        guard !entrant.isActive, queue.active < queue.limit, queue.holds.isEmpty,
+        guard !entrant.isActive, queue.active < queue.limit, !queue.isHeld(for: entrant),
             queue.activePerHost[entrant.host] < queue.limitPerHost, queue.bucket.mayGo(at: now),
             queue.bucketPerHost[entrant.host].mayGo(at: now)
         else { return false }
@@ -110,6 +116,7 @@ private struct LaneModel {
 /// The lane and its model, side by side.
 private struct LaneWalk {
     static let hosts = ["a", "b", "c", "d", "e"]
+    static let holds: [Lane.Hold] = [.suspended, .cancelling, .renewing]
     final class Client {}
 
     let clients = (0..<28).map { _ in Client() }
@@ -169,18 +176,19 @@ private struct LaneWalk {
         let client = random.below(clients.count)
         let queue = random.below(model.queues.count)
         let host = random.below(Self.hosts.count)
-        switch random.below(32) {
+        switch random.below(34) {
         case 0..<11:
             if model.entrants[client] == nil { try enter(client, queue, host, &random) } else { try leave(client) }
         case 11..<17: try leave(client)
         case 17..<21: try confirm(client, &random)
         case 21..<24: try setPriority([-8, -4, 0, 4, 8][random.below(5)], of: client)
         case 24: try late(client)
-        case 25: hold([.suspended, .cancelling][random.below(2)], queue)
-        case 26, 27: try release([.suspended, .cancelling][random.below(2)], queue)
+        case 25: hold(Self.holds[random.below(3)], queue)
+        case 26, 27: try release(Self.holds[random.below(3)], queue)
         case 28: try hold(host, for: .milliseconds(random.below(200)))
         case 29: try pass(.milliseconds(random.below(60)))
         case 30: try outsider(host, random.once(in: 2))
+        case 31, 32: try giveBack(client)
         default: replace(queue, &random)
         }
         try check()
@@ -190,13 +198,15 @@ private struct LaneWalk {
         round += 1
         model.arrivals += 1
         let priority = [-8, -4, 0, 0, 4, 8][random.below(6)]
+        let needsCredential = random.once(in: 2)
         model.entrants[client] = LaneModel.Entrant(
-            round: round, member: queue, host: host, priority: priority, arrival: model.arrivals)
+            round: round, member: queue, host: host, needsCredential: needsCredential, priority: priority,
+            arrival: model.arrivals)
         model.queues[queue].entrants += 1
         try compare(
             lane.enter(
                 identifier(client), round: round, member: model.queues[queue].identifier, host: Self.hosts[host],
-                priority: priority, now: now))
+                needsCredential: needsCredential, priority: priority, now: now))
     }
 
     private mutating func leave(_ client: Int) throws {
@@ -212,13 +222,15 @@ private struct LaneWalk {
         let before = model.entrants[client]?.round ?? 0
         let left = admissions(lane.leave(identifier(client), round: before - 1, now: now))
         let (isConfirmed, actions) = lane.confirm(identifier(client), round: before - 1, now: now)
-        try demand(left.isEmpty && isConfirmed && actions.isEmpty, "step \(stepNumber): late word has an effect")
+        let given = lane.giveBack(identifier(client), round: before - 1, next: round + 1, now: now)
+        try demand(
+            left.isEmpty && isConfirmed && (actions + given).isEmpty, "step \(stepNumber): late word has an effect")
     }
 
     private mutating func confirm(_ client: Int, _ random: inout SeededRandom) throws {
         guard let entrant = model.entrants[client] else { return try late(client) }
         let isHostHeld = model.heldUntil[entrant.host].map { $0 > now } ?? false
-        let goesBack = entrant.isActive && (isHostHeld || !model.queues[entrant.member].holds.isEmpty)
+        let goesBack = entrant.isActive && (isHostHeld || model.queues[entrant.member].isHeld(for: entrant))
         if goesBack {
             model.entrants[client]?.isActive = false
             model.count(entrant, -1)
@@ -227,6 +239,17 @@ private struct LaneWalk {
         let (isConfirmed, actions) = lane.confirm(identifier(client), round: entrant.round, now: now)
         try demand(isConfirmed == !goesBack, "step \(stepNumber): confirm says \(isConfirmed)")
         try compare(actions)
+    }
+
+    /// Back in line at the same place, from now on as one that needs a credential.
+    private mutating func giveBack(_ client: Int) throws {
+        guard let entrant = model.entrants[client], entrant.isActive else { return try late(client) }
+        round += 1
+        model.entrants[client]?.isActive = false
+        model.entrants[client]?.round = round
+        model.entrants[client]?.needsCredential = true
+        model.count(entrant, -1)
+        try compare(lane.giveBack(identifier(client), round: entrant.round, next: round, now: now))
     }
 
     private mutating func setPriority(_ priority: Int, of client: Int) throws {
@@ -323,7 +346,7 @@ private struct LaneWalk {
     /// Everyone leaves: then nothing is left.
     mutating func drain() throws {
         for queue in model.queues.indices {
-            for reason in [Lane.Hold.suspended, .cancelling] { try release(reason, queue) }
+            for reason in Self.holds { try release(reason, queue) }
         }
         try pass(.seconds(10))
         for client in clients.indices { try leave(client) }
