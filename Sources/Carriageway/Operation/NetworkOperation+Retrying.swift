@@ -78,7 +78,8 @@ extension NetworkOperation {
             delay <= retryPolicy.maxRetryAfter
         else { return }
         let lane = shared.withLock { $0.queue }?.session.lane ?? session.lane
-        lane.hold(host: request.hostKey, until: now.advanced(by: delay))
+        lane.hold(
+            host: request.hostKey, until: now.advanced(by: delay), isTooMuch: response.statusCode == 429)
     }
 
     private var budget: RetryBudget? {
