@@ -224,7 +224,8 @@ extension Exchange {
     /// Sends the request that a redirect led to; it is checked as the first one was.
     private func hop() {
         do throws(NetworkError) {
-            let checked = try RequestCheck.checked(state.withLock { $0.request })
+            let checked = try RequestCheck.checked(
+                state.withLock { $0.request }, takesIPv6: session.transport.takesIPv6Addresses)
             state.withLock { $0.request = checked }
             send()
         } catch {
