@@ -138,11 +138,15 @@ extension NetworkOperation {
         guard shared.withLock({ $0.state.phase == .building }) else { return }
         let request: Result<URLRequest, NetworkError>
         do throws(NetworkError) {
-            request = .success(try RequestCheck.checked(try makeRequest(), body: body))
+            request = .success(try check(try makeRequest()))
         } catch {
             request = .failure(error)
         }
         apply { $0.state.built(request) }
+    }
+
+    private func check(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+        try RequestCheck.checked(request, body: body, takesIPv6: boundSession.transport.takesIPv6Addresses)
     }
 
     private func makeRequest() throws(NetworkError) -> URLRequest {
@@ -235,7 +239,7 @@ extension NetworkOperation {
             let prepared: Result<URLRequest, NetworkError>
             do {
                 try await prepare(&request)
-                prepared = .success(try RequestCheck.checked(request, body: self.body))
+                prepared = .success(try self.check(request))
             } catch {
                 prepared = .failure(NetworkError(thrown: error))
             }
@@ -306,10 +310,11 @@ extension NetworkOperation {
         } catch {
             return validate(.failed(error, request), round)
         }
+        var settings = exchangeSettings
+        settings.stamp = stamp
         let destination = shared.withLock { $0.destination }
         let exchange = Exchange(
-            request: request, body: body, stamp: stamp, destination: destination, session: session,
-            settings: exchangeSettings
+            request: request, body: body, destination: destination, session: session, settings: settings
         ) { bytes, total, direction in
             self.moved(bytes, of: total, direction, session: session)
         } onEnd: { outcome in

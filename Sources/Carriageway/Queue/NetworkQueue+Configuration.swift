@@ -23,6 +23,12 @@ extension NetworkQueue {
         /// How many retries a host may cost; nil for any number.
         public var retryBudget: RetryBudget? = .default
 
+        /// How many requests a second go out, over all hosts; nil, the default, for any number.
+        public var rateLimit: RateLimit?
+
+        /// How many requests a second go to one host; nil, the default, for any number.
+        public var rateLimitPerHost: RateLimit?
+
         /// Which responses count as a success.
         public var validation = ResponseValidation.default
 

@@ -67,7 +67,8 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         var configuration = Configuration()
         configure(&configuration)
         let member = session.lane.join(
-            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost)
+            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost,
+            rate: configuration.rateLimit, ratePerHost: configuration.rateLimitPerHost)
         authorizer?.join(LaneMembership(lane: session.lane, member: member))
         return (ConfigurationBox(value: configuration, authorizer: authorizer), member)
     }

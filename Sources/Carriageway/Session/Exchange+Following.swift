@@ -21,7 +21,7 @@ extension Exchange {
     /// Asks whoever has a say, and goes on.
     func follow(_ hop: ExchangeSettings.Hop) {
         pauseIdleWatch()
-        guard settings.redirects.mayStay || settings.onHop != nil else {
+        guard settings.redirects.mayStay else {
             session.pipeline.async { self.goOn(by: hop, isGivenByServer: true) }
             return
         }
@@ -51,7 +51,8 @@ extension Exchange {
     private func goOn(by hop: ExchangeSettings.Hop, isGivenByServer: Bool) {
         let now = session.time.now
         do throws(NetworkError) {
-            let checked = try RequestCheck.checked(hop.request)
+            let checked = try RequestCheck.checked(
+                hop.request, takesIPv6: session.transport.takesIPv6Addresses)
             state.withLock { state in
                 guard state.canGoOn else { return }
                 state.follow(hop, with: checked)
@@ -87,7 +88,7 @@ extension Exchange.State {
 }
 
 extension ExchangeSettings {
-    /// The hop as the redirect policy and the hook want it; nil if the redirect is the answer.
+    /// The hop as the redirect policy wants it; nil if the redirect is the answer.
     fileprivate func asked(about hop: Hop) async throws -> Hop? {
         var hop = hop
         if case .ask(let decide) = redirects.rule {
@@ -100,7 +101,6 @@ extension ExchangeSettings {
             }
             hop.request = next
         }
-        if let onHop { hop.request = try await onHop(hop) }
         return hop
     }
 }

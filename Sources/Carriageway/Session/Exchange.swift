@@ -108,7 +108,6 @@ final class Exchange: Sendable {
 
     let session: NetworkSession
     let settings: ExchangeSettings
-    private let stamp: CredentialStamp?
     /// Where the body of a response goes; nil for the memory.
     let destination: (any ResponseDestination)?
     let state: Locked<State>
@@ -116,19 +115,18 @@ final class Exchange: Sendable {
     let onBytes: @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one, to which `stamp` adds the credential.
+    /// An exchange that has not begun; `request` is a checked one, without the credential.
     ///
     /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, body: TransportBody? = nil, stamp: CredentialStamp? = nil,
-        destination: (any ResponseDestination)? = nil, session: NetworkSession,
+        request: URLRequest, body: TransportBody? = nil, destination: (any ResponseDestination)? = nil,
+        session: NetworkSession,
         settings: ExchangeSettings = ExchangeSettings(),
         onBytes: @escaping @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.settings = settings
-        self.stamp = stamp
         self.destination = destination
         self.onBytes = onBytes
         self.onEnd = onEnd
@@ -179,9 +177,11 @@ final class Exchange: Sendable {
     /// The request with the credential, if that may go to where it goes.
     private func stamped() throws(NetworkError) -> URLRequest {
         var request = state.withLock { $0.request }
-        if let stamp {
+        if let stamp = settings.stamp {
             let isAuthorized = stamp.apply(&request)
-            if isAuthorized { request = try RequestCheck.checked(request) }
+            if isAuthorized {
+                request = try RequestCheck.checked(request, takesIPv6: session.transport.takesIPv6Addresses)
+            }
             state.withLock { $0.isAuthorized = isAuthorized }
         }
         let sent = request

@@ -8,17 +8,14 @@ import Foundation
 struct ExchangeSettings: Sendable {
     var redirects = RedirectPolicy.follow
 
+    /// Puts the credential in before each request is sent, if it may go to where that goes: so also after a redirect.
+    var stamp: CredentialStamp?
+
     /// The most bytes that a body may have, decompressed.
     var maxResponseSize: Int64?
 
     /// How long the attempt may take in all.
     var attemptTimeout: Duration?
-
-    /// Called before each request that a redirect leads to is sent: it returns what is sent, after the redirect policy has
-    /// had its say. What it throws is the failure of the attempt.
-    ///
-    /// Off every queue of the session, as a task that is cancelled when the exchange is abandoned or fails.
-    var onHop: (@Sendable (Hop) async throws -> URLRequest)?
 
     /// A redirect that is about to be followed.
     struct Hop: Sendable {

@@ -33,13 +33,15 @@ public final class NetworkSession: Sendable {
 
     /// A session of its own.
     ///
-    /// - Parameter configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
-    ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
-    ///   sent, as those with line ends, are left out.
-    public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
-        self.init(headers: configuration.sendableHeaders) {
-            URLSessionTransport(configuration: configuration, events: $0)
-        }
+    /// - Parameters:
+    ///   - configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
+    ///     rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
+    ///     sent, as those with line ends, are left out.
+    ///   - transport: how bytes travel: `URLSession`, or on Linux ``TransportKind/curl`` too.
+    public convenience init(
+        configuration: URLSessionConfiguration = .ephemeral, transport: TransportKind = .urlSession
+    ) {
+        self.init(headers: configuration.sendableHeaders) { transport.make(configuration, $0) }
     }
 
     package init(
@@ -65,9 +67,17 @@ public final class NetworkSession: Sendable {
     public func response(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError)
         -> NetworkResponse
     {
+        try await response(for: request, body: body) { _ in }
+    }
+
+    /// The same, by an operation that the caller sets up.
+    func response(
+        for request: URLRequest, body: RequestBody? = nil, configure: (NetworkOperation) -> Void
+    ) async throws(NetworkError) -> NetworkResponse {
         if Task.isCancelled { throw .cancelled }
         let operation = NetworkOperation(request, body: body, session: self)
         operation.retryPolicy = .never
+        configure(operation)
         operation.start(on: nil)
         return try await operation.response
     }

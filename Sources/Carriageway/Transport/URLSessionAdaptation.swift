@@ -24,6 +24,15 @@ extension URLSessionConfiguration {
         return copy
     }
 
+    /// A copy with a few connections more for each host than slots are given out: a request past every queue, as to renew
+    /// a token, would else wait for those that wait for it.
+    func withSpareConnections() -> URLSessionConfiguration {
+        guard httpMaximumConnectionsPerHost > 0, let copy = self.copy() as? URLSessionConfiguration else { return self }
+        let (sum, isTooLarge) = httpMaximumConnectionsPerHost.addingReportingOverflow(4)
+        if !isTooLarge { copy.httpMaximumConnectionsPerHost = sum }
+        return copy
+    }
+
     /// The headers that all requests get, those left out that cannot be sent.
     var sendableHeaders: [String: String] {
         // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
@@ -53,6 +62,16 @@ extension URLRequest {
             copy.setValue(value, forHTTPHeaderField: name)
         }
         return copy
+    }
+
+    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
+    /// default.
+    func idleTimeout(usual: TimeInterval) -> TimeInterval {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
+            if timeoutInterval == 60 { return usual }
+        #endif
+        return timeoutInterval > 0 ? timeoutInterval : 60
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.

@@ -16,13 +16,23 @@ final class URLSessionTransport: Transport {
 
     init(configuration: URLSessionConfiguration, events: any TransportEvents) {
         self.configuration = configuration.adapted()
-        line = URLSessionLine(number: 0, configuration: self.configuration, events: events)
+        let roomy = self.configuration.withSpareConnections()
+        line = URLSessionLine(number: 0, configuration: roomy, events: events)
         #if canImport(FoundationNetworking)
-            freshLine = URLSessionLine(number: 1, configuration: self.configuration, events: events)
+            freshLine = URLSessionLine(number: 1, configuration: roomy, events: events)
         #endif
     }
 
     var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
+
+    var takesIPv6Addresses: Bool {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
+            false
+        #else
+            true
+        #endif
+    }
 
     func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
         let request = request.adapted(
@@ -81,13 +91,7 @@ final class URLSessionTransport: Transport {
         }
     #endif
 
-    /// How many seconds a transfer may be idle. What is no number of seconds counts as the default.
     private func idleTimeout(of request: URLRequest) -> TimeInterval {
-        let own = request.timeoutInterval
-        #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            if own == 60 { return configuration.timeoutIntervalForRequest }
-        #endif
-        return own > 0 ? own : 60
+        request.idleTimeout(usual: configuration.timeoutIntervalForRequest)
     }
 }

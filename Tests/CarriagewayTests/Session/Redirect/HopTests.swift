@@ -7,74 +7,70 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The hook of an exchange that is called for each hop, on a stub transport.
+@Suite("Exchange: the credential on the way of a redirect")
 struct HopTests {
-    private struct Refusal: Error {}
-
     private let stage = Stage { request, _ in
         switch request.url?.path {
         case "/same": .status(302, headers: ["Location": "/away"])
-        case "/away": .status(307, headers: ["Location": "http://other.test/end"])
+        case "/away": .status(307, headers: ["Location": "http://other.test/back"])
+        case "/back": .status(302, headers: ["Location": "http://stub.test/end"])
         default: .status(200)
         }
     }
 
-    private func outcome(
-        redirects: RedirectPolicy = .follow,
-        onHop: @escaping @Sendable (ExchangeSettings.Hop) async throws -> URLRequest
-    ) async -> Exchange.Outcome {
-        var start = request("/same")
-        start.setValue("Bearer old", forHTTPHeaderField: "Authorization")
-        let settings = ExchangeSettings(redirects: redirects, onHop: onHop)
+    private func outcome(_ hosts: Set<String>, apply: @escaping @Sendable (inout URLRequest) -> Void) async
+        -> Exchange.Outcome
+    {
+        let stamp = CredentialStamp(generation: 1) { request in
+            guard hosts.contains(request.url?.host ?? "") else { return false }
+            apply(&request)
+            return true
+        }
         return await withCheckedContinuation { continuation in
-            Exchange(request: start, session: stage.session, settings: settings) { _, _, _ in
+            let settings = ExchangeSettings(stamp: stamp)
+            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _, _ in
             } onEnd: {
                 continuation.resume(returning: $0)
             }.start()
         }
     }
 
-    @Test("it sees each hop in order, whether the origin changes, and sets what is sent")
-    func order() async throws {
-        let seen = Locked<[String]>([])
-        let outcome = await outcome { hop in
-            let before = hop.previous.value(forHTTPHeaderField: "Authorization") ?? "none"
-            let now = hop.request.value(forHTTPHeaderField: "Authorization") ?? "none"
-            let path = hop.request.url?.path ?? ""
-            seen.withLock { $0.append("\(hop.response.statusCode) \(path) \(hop.changesOrigin) \(before) \(now)") }
-            var request = hop.request
-            request.setValue("Bearer for \(request.url?.host ?? "")", forHTTPHeaderField: "Authorization")
-            return request
-        }
-        #expect(
-            seen.withLock { $0 } == [
-                "302 /away false Bearer old Bearer old", "307 /end true Bearer for stub.test none",
-            ])
-        let authorizations = stage.transport.sent.map { $0.request.value(forHTTPHeaderField: "Authorization") }
-        #expect(authorizations == ["Bearer old", "Bearer for stub.test", "Bearer for other.test"])
-        #expect(try outcome.result.get().redirects.map(\.statusCode) == [302, 307])
+    @Test("it is put in anew for each request that goes to one of its hosts, and never goes along to another")
+    func hosts() async {
+        // A header whose name tells nobody that it is a secret.
+        let outcome = await outcome(["stub.test"]) { $0.setValue("s3cret", forHTTPHeaderField: "Colour") }
+        let sent = stage.transport.sent.map(\.request)
+        #expect(sent.map { $0.value(forHTTPHeaderField: "Colour") } == ["s3cret", "s3cret", nil, "s3cret"])
+        #expect(sent.compactMap(\.url?.path) == ["/same", "/away", "/back", "/end"])
+        #expect(outcome.isAuthorized)
+        #expect(outcome.request.value(forHTTPHeaderField: "Colour") == "s3cret")
     }
 
-    @Test("it comes after the redirect policy, which may spare it the trouble")
-    func afterPolicy() async throws {
-        let hops = Counter()
-        let policy = RedirectPolicy.custom { response, request in response.statusCode == 302 ? request : nil }
-        let outcome = await outcome(redirects: policy) { hop in
-            hops.increment()
-            return hop.request
+    @Test("an answer from a host that the credential did not go to says nothing of the credential")
+    func elsewhere() async {
+        let stage = Stage { request, _ in
+            request.url?.path == "/same" ? .status(302, headers: ["Location": "http://other.test/"]) : .status(401)
         }
-        #expect(hops.value == 1)
-        #expect(try outcome.result.get().http.statusCode == 307)
+        let stamp = CredentialStamp(generation: 1) { request in request.url?.host == "stub.test" }
+        let outcome: Exchange.Outcome = await withCheckedContinuation { continuation in
+            let settings = ExchangeSettings(stamp: stamp)
+            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _, _ in
+            } onEnd: {
+                continuation.resume(returning: $0)
+            }.start()
+        }
+        #expect(!outcome.isAuthorized)
     }
 
-    @Test("what it throws is the failure of the attempt")
-    func failure() async {
-        let outcome = await outcome { _ in throw Refusal() }
-        guard case .failure(.generalError(let error)) = outcome.result else {
+    @Test("a credential that cannot be sent ends the attempt before anything leaves")
+    func injection() async {
+        let outcome = await outcome(["stub.test"]) { request in
+            request.setValue("b", forHTTPHeaderField: "Colour: a\r\nX-Injected")
+        }
+        guard case .failure(.invalidRequest) = outcome.result else {
             Issue.record("\(outcome.result)")
             return
         }
-        #expect(error is Refusal)
-        #expect(stage.transport.sent.count == 1)
+        #expect(stage.transport.sent.isEmpty)
     }
 }
