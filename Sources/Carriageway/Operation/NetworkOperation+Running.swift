@@ -128,6 +128,7 @@ extension NetworkOperation {
     private func stop() -> Bool {
         let (parts, place, destination) = shared.withLock { ($0.running.takeAll(), $0.place, $0.destination) }
         defer { destination?.abandon() }
+        leaveEqual()
         return parts.stop { place?.leave(self) }
     }
 
@@ -182,6 +183,7 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
+        if joinEqual(round: round) { return }
         let (place, request) = shared.withLock { shared in
             let place = shared.session.map {
                 LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)

@@ -63,6 +63,11 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var failure = FailedAttempt()
         var download = TransferProgress()
         var upload = TransferProgress()
+        /// Whose transfer the operation waits for, if it is that of an equal request.
+        var transfer: SharedTransfer?
+        /// Whether others wait for the operation's transfer, and who is told of its bytes.
+        var isLeader = false
+        var mirror: (@Sendable (Int64, Int64, TransferDirection) -> Void)?
         /// Whether the caller has paused the progress, and so the transfer.
         var isTransferHeld = false
     }
@@ -229,7 +234,9 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         get { super.queuePriority }
         set {
             super.queuePriority = newValue
-            guard let queue = shared.withLock({ $0.queue }) else { return }
+            let (queue, transfer) = shared.withLock { ($0.queue, $0.transfer) }
+            if let transfer { transfer.coalescer.adjustPriority(transfer.key) }
+            guard let queue else { return }
             queue.session.lane.setPriority(super.queuePriority.rawValue, of: self)
         }
     }

@@ -57,9 +57,10 @@ extension NetworkOperation {
     func moved(_ bytes: Int64, of total: Int64, _ direction: TransferDirection, session: NetworkSession) {
         let now = session.time.now
         let path = Self.path(direction)
-        let (moved, queue) = shared.withLock { shared in
-            (shared[keyPath: path].moved(bytes, of: total, at: now), shared.queue)
+        let (moved, queue, mirror) = shared.withLock { shared in
+            (shared[keyPath: path].moved(bytes, of: total, at: now), shared.queue, shared.mirror)
         }
+        mirror?(bytes, total, direction)
         if moved.isDue { session.pipeline.async { self.shared.withLock { $0[keyPath: path].update() }?.perform() } }
         queue?.transfers.moved(moved.bytes, moved.expected, direction, session: session)
     }
@@ -73,7 +74,7 @@ extension NetworkOperation {
         for update in updates { update?.perform() }
     }
 
-    private static func path(_ direction: TransferDirection) -> WritableKeyPath<Shared, TransferProgress> & Sendable {
+    static func path(_ direction: TransferDirection) -> WritableKeyPath<Shared, TransferProgress> & Sendable {
         switch direction {
         case .down: \.download
         case .up: \.upload

@@ -10,6 +10,12 @@ struct OperationSettings {
     var maxResponseSize: Int64?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
+
+    /// Whether the queue's settings decide about responses and retries.
+    var isPlain: Bool {
+        retryPolicy == nil && retriesNonIdempotent == nil && generatesIdempotencyKey == nil && validation == nil
+            && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
+    }
     var isAuthenticated = true
 }
 

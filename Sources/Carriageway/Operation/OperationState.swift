@@ -178,6 +178,15 @@ extension OperationState {
         return end(.success(response))
     }
 
+    /// The transfer of an equal request, which the operation waited for, has ended with this.
+    mutating func took(
+        _ result: Result<NetworkResponse, NetworkError>, _ attempts: [NetworkAttempt], round: Int
+    ) -> [Action] {
+        guard phase == .inLine, round == self.round else { return [] }
+        self.attempts = attempts
+        return end(result)
+    }
+
     /// The exchange failed, or its response did not pass validation.
     mutating func failed(with error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action] {
         guard phase == .onWire, round == self.round else { return [] }

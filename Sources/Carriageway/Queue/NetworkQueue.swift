@@ -28,6 +28,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     let configurationBox: ConfigurationBox
     let laneMember: Lane.MemberID
     let transfers = QueueTransfers()
+    let coalescer = Coalescer()
     private let waitingRoom = Locked(WaitingRoom())
     /// Guards reading and writing the width in one step.
     private let widthLock = NSLock()
