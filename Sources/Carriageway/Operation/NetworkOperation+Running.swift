@@ -304,6 +304,7 @@ extension NetworkOperation {
     }
 
     private func send(_ request: URLRequest, _ round: Int) {
+        if isWork { return work(request, round) }
         let session = boundSession
         let stamp = shared.withLock { $0.stamp }
         let body: TransportBody
@@ -371,9 +372,18 @@ extension NetworkOperation {
         if isLast { validate(outcome, round) }
     }
 
+    /// The work of an attempt that is no request has ended.
+    func workEnded(_ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, _ round: Int) {
+        guard shared.withLock({ $0.state.phase == .onWire && $0.state.round == round }) else { return }
+        switch result {
+        case .success(let reply): succeed(reply, round)
+        case .failure(let error): attemptFailed(error, .failed(error, request), round, time.now)
+        }
+    }
+
     private func validate(_ outcome: Exchange.Outcome, _ round: Int) {
         let validation = validation
-        if validation.callsOut {
+        if validation.callsOut || inspectsResponse {
             DispatchQueue.global().async { self.attemptEnded(outcome, validation, round) }
         } else {
             attemptEnded(outcome, validation, round)
@@ -389,7 +399,7 @@ extension NetworkOperation {
             let destination = shared.withLock { $0.destination }
             let failure =
                 validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken)
-                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination)
+                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination) ?? fault(in: reply)
             if reply.isTaken, let destination {
                 settle(destination, reply, failure, outcome, round)
             } else if let failure {
@@ -467,7 +477,7 @@ extension NetworkOperation {
         keep(timer, in: \.retryTimer) { $0.phase == .backingOff && $0.round == round }
     }
 
-    private func keep(
+    func keep(
         _ timer: ScheduledTimer, in part: WritableKeyPath<RunningParts, ScheduledTimer?>,
         if isWanted: (OperationState) -> Bool
     ) {
@@ -520,8 +530,9 @@ extension NetworkOperation: LaneClient {
         let (now, date) = (time.now, time.date)
         apply { shared in
             let isPlain =
-                shared.configuration?.value.prepare == nil
-                && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+                isWork
+                || shared.configuration?.value.prepare == nil
+                    && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }

@@ -17,6 +17,8 @@ struct OperationSettings {
             && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
     }
     var isAuthenticated = true
+    /// See ``APIClient/recover``.
+    var recover: (@Sendable (InvalidResponse) async throws -> NetworkResponse?)?
 }
 
 extension NetworkOperation {
