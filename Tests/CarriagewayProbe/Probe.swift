@@ -37,6 +37,7 @@ struct Fault: Error, CustomStringConvertible {
 enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
+    case diskFull, manyFiles, slowReader
 
     func run() async throws {
         switch self {
@@ -53,6 +54,9 @@ enum Scenario: String, CaseIterable {
         case .barrierAndCancelled: try await Self.barrierAndCancelled()
         case .blockedHandlers: try await Self.blockedHandlers()
         case .releasedQueue: try await Self.releasedQueue()
+        case .diskFull: try await Self.diskFull()
+        case .manyFiles: try await Self.manyFiles()
+        case .slowReader: try await Self.slowReader()
         }
     }
 }

@@ -17,6 +17,8 @@ extension Exchange {
         /// The request is to be sent again without these headers.
         var unwantedHeaders: [String]?
         var isPaused = false
+        /// The transfer has ended, and the destination is about to say what came of it.
+        var isClosing = false
     }
 
     /// Lets the destination get ready, and sends the request as it wants it.
@@ -117,7 +119,11 @@ extension Exchange {
     /// The transfer has ended: the exchange does so when the body is where it goes.
     func closeDestination(_ error: NetworkError?) {
         pauseIdleWatch()
-        guard state.withLock({ $0.delivery.isTaken }), let destination else {
+        let isTaken = state.withLock { state in
+            state.delivery.isClosing = state.delivery.isTaken
+            return state.delivery.isTaken
+        }
+        guard isTaken, let destination else {
             destination?.abandon()
             return finish(failure: error)
         }

@@ -228,7 +228,8 @@ final class Exchange: Sendable {
             case .abandoned, .ended: return .nothing
             case .between:
                 state.failure = error
-                return .end
+                // The destination has yet to clean up, and ends the exchange when it has.
+                return state.delivery.isClosing ? .nothing : .end
             case .running(let identifier):
                 state.failure = error
                 return .cancel(identifier)
