@@ -108,7 +108,9 @@ extension NetworkOperation {
             case .build: build()
             case .enterLine(let round): enterLine(round)
             case .leaveLine(let round): if !isSlotHeldByTask { leaveLine(round) }
-            case .giveBack(let round, let next): giveBack(round, next)
+            case .giveBack(let round, let next):
+                releaseProbe()
+                giveBack(round, next)
             case .prepare(let request, let round): prepare(request, round)
             case .confirm(let request, let round): confirm(request, round)
             case .send(let request, let round): send(request, round)
@@ -126,7 +128,10 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
+        let (parts, place, hasCircuit) = shared.withLock {
+            ($0.running.takeAll(), $0.place, $0.configuration?.circuits != nil)
+        }
+        if hasCircuit { releaseProbe() }
         return parts.stop { place?.leave(self) }
     }
 
@@ -176,13 +181,14 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
-        let (place, request) = shared.withLock { shared in
+        let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
                 LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
             }
-            return (place, shared.state.request)
+            return (place, shared.state.request, shared.configuration?.circuits != nil)
         }
         guard let place, let request else { return }
+        if hasCircuit, endIfCircuitIsOpen() { return }
         // Off a queue it counts among the connections before it can be taken back.
         if place.queue == nil { place.session.lane.occupy(host: place.host) }
         let isWanted = shared.withLock { shared in
@@ -214,11 +220,12 @@ extension NetworkOperation {
     }
 
     private func leaveLine(_ round: Int) {
-        let place = shared.withLock { shared in
-            guard shared.place?.round == round else { return nil as LinePlace? }
+        let (place, hasCircuit) = shared.withLock { shared in
+            guard shared.place?.round == round else { return (nil as LinePlace?, false) }
             defer { shared.place = nil }
-            return shared.place
+            return (shared.place, shared.configuration?.circuits != nil)
         }
+        if hasCircuit { releaseProbe() }
         place?.leave(self)
     }
 
@@ -291,7 +298,7 @@ extension NetworkOperation {
 
     private func confirm(_ request: URLRequest, _ round: Int) {
         let queue = shared.withLock { $0.queue }
-        guard queue?.session.lane.confirm(self, round: round) ?? true else { return }
+        guard queue?.session.lane.confirm(self, round: round) ?? true else { return releaseProbe() }
         apply { $0.state.confirmed(request, round: round) }
     }
 
@@ -332,6 +339,7 @@ extension NetworkOperation {
             return attemptFailed(error, outcome, round, now)
         }
         var isLast = false
+        tellCircuit(.alive, error: nil)
         apply { shared in
             let error = NetworkError.endpointError(reply.http, reply.data)
             let actions = shared.state.unauthorized(error, round: round, now: now)
@@ -359,7 +367,7 @@ extension NetworkOperation {
             if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                rewardHost()
+                hostSucceeded(status: reply.http.statusCode)
                 apply { $0.state.succeeded(reply, round: round, now: now) }
             }
         }
@@ -370,6 +378,7 @@ extension NetworkOperation {
     ) {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
+        tellCircuit(error.sign, error: error)
         apply { shared in
             shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
             return shared.state.failed(with: error, round: round, now: now)
@@ -393,12 +402,7 @@ extension NetworkOperation {
         keep(timer, in: \.deadlineTimer) { $0.phase != .ended }
     }
 
-    private func sleep(until instant: ContinuousClock.Instant, _ round: Int) {
-        let timer = time.schedule(at: instant) { self.apply { $0.state.woke(round: round) } }
-        keep(timer, in: \.retryTimer) { $0.phase == .backingOff && $0.round == round }
-    }
-
-    private func keep(
+    func keep(
         _ timer: ScheduledTimer, in part: WritableKeyPath<RunningParts, ScheduledTimer?>,
         if isWanted: (OperationState) -> Bool
     ) {
@@ -453,6 +457,9 @@ extension NetworkOperation: LaneClient {
             let isPlain =
                 shared.configuration?.value.prepare == nil
                 && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+            if let last = shared.refusal(of: self, round: round, now: now) {
+                return shared.state.blocked(by: last, round: round)
+            }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }

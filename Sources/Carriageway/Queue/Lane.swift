@@ -2,6 +2,12 @@
 protocol LaneClient: AnyObject, Sendable {
     /// A slot is there, for the round that the client entered with. Called outside every lock.
     func laneAdmits(round: Int)
+    /// The circuit of the client's queue to its host was opened. Called outside every lock.
+    func circuitOpened()
+}
+
+extension LaneClient {
+    func circuitOpened() {}
 }
 
 /// The way onto the wire: who may be on it now, and who is next.
@@ -109,6 +115,13 @@ final class Lane: Sendable {
         shared.withLock { shared in
             guard let member = shared.state.members[member] else { return (0, 0) }
             return (member.active, member.buckets.values.reduce(0) { $0 + $1.waitingCount })
+        }
+    }
+
+    /// Who of a queue waits for a slot, to one host or to any, in order.
+    func clientsInLine(of member: MemberID, host: String? = nil) -> [any LaneClient] {
+        shared.withLock { shared in
+            shared.state.clientsInLine(of: member, host: host).compactMap { shared.clients[$0] }
         }
     }
 

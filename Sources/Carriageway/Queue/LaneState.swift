@@ -358,6 +358,16 @@ extension Lane.State {
     }
 }
 
+extension Lane.State {
+    /// Who of a queue waits, to one host or to any, in order. Of use where that is rare: it looks at all tickets.
+    func clientsInLine(of member: MemberID, host name: String?) -> [ClientID] {
+        let host = name.map { hostIDs[$0] }
+        return tickets.values
+            .filter { !$0.isActive && $0.member == member && (host == nil || $0.host == host) }
+            .map(\.place).sorted().map(\.client)
+    }
+}
+
 // MARK: - Rates
 
 extension Lane.State {

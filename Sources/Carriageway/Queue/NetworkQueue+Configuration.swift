@@ -23,6 +23,18 @@ extension NetworkQueue {
         /// How many retries a host may cost; nil for any number.
         public var retryBudget: RetryBudget? = .default
 
+        /// Whether a request that waits for a retry goes sooner when another to the same host succeeds, or when the network
+        /// is back; true by default.
+        ///
+        /// Not one to which the server said how long to wait (`Retry-After`), nor after 429 and 503. Each success lets the
+        /// two go that have waited longest, so that a host that is back is not flooded; each of them has paid its part of
+        /// the host's ``retryBudget`` as any retry does. That the network is back is seen on Apple's systems; on Linux
+        /// nothing tells, but ``NetworkSession/networkReturned()`` can be called.
+        public var retriesEarly = true
+
+        /// When the queue stops asking a host that fails; nil, the default, for never.
+        public var circuitBreaker: CircuitBreaker?
+
         /// How many requests a second go out, over all hosts; nil, the default, for any number.
         public var rateLimit: RateLimit?
 
@@ -51,9 +63,11 @@ extension NetworkQueue {
 final class ConfigurationBox: Sendable {
     let value: NetworkQueue.Configuration
     let authorizer: (any RequestAuthorizer)?
+    let circuits: Locked<Circuits>?
 
     init(value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?) {
         self.value = value
         self.authorizer = authorizer
+        circuits = value.circuitBreaker.map { Locked(Circuits($0)) }
     }
 }

@@ -44,6 +44,8 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
     case budget
     /// The server asked for a longer wait than the policy's `maxRetryAfter`; with that wait.
     case retryAfterTooLong(Duration)
+    /// The queue's ``CircuitBreaker`` lets no request to the host pass.
+    case circuitOpen
     /// The wait would outlast the operation's `timeout`.
     case deadline
 
@@ -58,6 +60,7 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
         case .noAttemptsLeft: "no attempts left"
         case .budget: "budget"
         case .retryAfterTooLong(let wait): "Retry-After of \(wait.components.seconds) s is too long"
+        case .circuitOpen: "circuit open"
         case .deadline: "deadline"
         }
     }

@@ -86,6 +86,14 @@ struct RetryQuestion {
             && MethodRule.isSafe(request.httpMethod ?? "GET")
     }
 
+    /// Whether the retry may be made before its wait is over: the wait is ours, not one that the server, being busy, or the
+    /// caller asked for.
+    var mayGoEarly: Bool {
+        if isBusy { return false }
+        if case .retryAfter = decision { return false }
+        return error.response.flatMap { RetryAfter.delay(in: $0, now: date) } ?? .zero == .zero
+    }
+
     private var isBusy: Bool {
         guard let status = error.response?.statusCode else { return false }
         return status == 429 || status == 503
