@@ -9,6 +9,8 @@ struct FailedAttempt {
     /// The request as it was sent; nil if `prepare` failed before.
     var request: URLRequest?
     var hasBegunResponse = false
+    /// See ``Exchange/Outcome/methodTaken``.
+    var methodTaken: String?
     /// What a custom policy said, for `shouldRetry(after:)`.
     var policyDecision: RetryDecision?
 }
@@ -42,7 +44,7 @@ extension NetworkOperation {
             policy: policy, error: error, request: request, attempts: state.attempts, resends: state.resends,
             decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
-            hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
+            methodTaken: failure.methodTaken, hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
             spent: session.spending.withLock { $0.spent[state.host, default: 0] },
             now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())
     }

@@ -305,7 +305,9 @@ extension NetworkOperation {
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
         let stamp = shared.withLock { $0.stamp }
-        let exchange = Exchange(request: request, stamp: stamp, session: session) { received, response in
+        var settings = exchangeSettings
+        settings.stamp = stamp
+        let exchange = Exchange(request: request, session: session, settings: settings) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, stamp, round)
@@ -380,7 +382,9 @@ extension NetworkOperation {
         holdHost(of: outcome.request, after: error, now: now)
         tellCircuit(error.sign, error: error)
         apply { shared in
-            shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
+            shared.failure = FailedAttempt(
+                request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
+                methodTaken: outcome.methodTaken)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }

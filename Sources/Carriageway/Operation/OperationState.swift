@@ -187,7 +187,8 @@ extension OperationState {
         guard phase == .onWire, round == self.round else { return [] }
         record(.succeeded(statusCode: reply.http.statusCode), now: now)
         let response = NetworkResponse(
-            data: reply.data, http: reply.http, request: reply.request, attempts: attempts)
+            data: reply.data, http: reply.http, request: reply.request, attempts: attempts,
+            redirects: reply.redirects)
         return end(.success(response))
     }
 

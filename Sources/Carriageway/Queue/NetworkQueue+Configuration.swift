@@ -47,6 +47,18 @@ extension NetworkQueue {
         /// How long an operation may take from its start to its result; nil for ever.
         public var timeout: Duration?
 
+        /// How long one attempt may take from its slot to the end of the response; nil for ever.
+        public var attemptTimeout: Duration?
+
+        /// The most bytes that the body of a response may have in memory, decompressed; nil for any number. Below 0 counts
+        /// as 0.
+        public var maxResponseSize: Int64? {
+            didSet { maxResponseSize = maxResponseSize.map { max(0, $0) } }
+        }
+
+        /// What becomes of redirects; they are followed unless set.
+        public var redirects = RedirectPolicy.follow
+
         /// Changes a request before each of its attempts, as by adding a token.
         ///
         /// It gets the original request every time, once the attempt has its slot; so requests that waited and those that

@@ -26,6 +26,8 @@ struct RetryQuestion {
     var isWanted: Bool
     /// Whether a byte of a response had come.
     var hasBegunResponse: Bool
+    /// The method that was sent first, where a server has done what that asked and led on to a GET.
+    var methodTaken: String?
     /// Whether this operation was once tried again at once because its connection had died idle.
     var hasRetriedIdleConnection: Bool
     /// Nil where no budget is kept.
@@ -44,8 +46,8 @@ struct RetryQuestion {
             return .giveUp(decision == .automatic && !error.shouldRetry ? .notTransient : .declined)
         }
         if hasBeenMisdirectedTwice { return .giveUp(.notTransient) }
-        guard MethodRule.allows(request, after: error, policy: policy) else {
-            let isIdempotent = MethodRule.isIdempotent(request.httpMethod ?? "GET")
+        guard MethodRule.allows(request, after: error, policy: policy, methodTaken: methodTaken) else {
+            let isIdempotent = MethodRule.isIdempotent(method)
             return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
         }
         guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
@@ -83,7 +85,7 @@ struct RetryQuestion {
     /// A kept-alive connection that the server closed while it was idle: nothing is wrong, so once there is no wait.
     var isIdleConnectionLoss: Bool {
         error.isLostConnection && !hasBegunResponse && !hasRetriedIdleConnection
-            && MethodRule.isSafe(request.httpMethod ?? "GET")
+            && MethodRule.isSafe(method)
     }
 
     /// Whether the retry may be made before its wait is over: the wait is ours, not one that the server, being busy, or the
@@ -93,6 +95,8 @@ struct RetryQuestion {
         if case .retryAfter = decision { return false }
         return error.response.flatMap { RetryAfter.delay(in: $0, now: date) } ?? .zero == .zero
     }
+
+    private var method: String { methodTaken ?? request.httpMethod ?? "GET" }
 
     private var isBusy: Bool {
         guard let status = error.response?.statusCode else { return false }

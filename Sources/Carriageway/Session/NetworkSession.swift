@@ -18,6 +18,8 @@ public final class NetworkSession: Sendable {
     let lane: Lane
     let time: any TimeSource
     let random: @Sendable () -> Double
+    /// What requests get that do not have it. Kept from the transport: it would send it to wherever a redirect leads.
+    let headers: [String: String]
     let spending = Locked(RetrySpending())
     let earlyRetries = EarlyRetries()
     /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
@@ -36,18 +38,21 @@ public final class NetworkSession: Sendable {
     ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
     ///   sent, as those with line ends, are left out.
     public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
-        self.init { URLSessionTransport(configuration: configuration, events: $0) }
+        self.init(headers: configuration.sendableHeaders) {
+            URLSessionTransport(configuration: configuration, events: $0)
+        }
     }
 
     package init(
         time: any TimeSource = SystemTime.shared,
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, headers: [String: String] = [:],
         transport: (any TransportEvents) -> any Transport
     ) {
         router = DelegateRouter()
         self.transport = transport(router)
         self.time = time
         self.random = random
+        self.headers = headers
         lane = Lane(connectionsPerHost: self.transport.maxConnectionsPerHost, time: time)
     }
 

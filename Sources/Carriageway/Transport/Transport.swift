@@ -16,18 +16,34 @@ package protocol Transport: AnyObject, Sendable {
     /// How long a transfer may be idle, if the session is to keep the time; nil if the transport does so itself.
     func idleTimeoutToKeep(for request: URLRequest) -> Duration?
 
+    /// How long an attempt may take in all, if the session is to keep the time; nil if the transport does so itself.
+    var wholeTimeoutToKeep: Duration? { get }
+
     /// Makes a task and starts it.
     ///
     /// - Parameters:
-    ///   - request: a request that ``RequestCheck`` has let pass.
+    ///   - request: a request that ``RequestCheck`` has let pass, without its body.
+    ///   - body: what is sent with it. It is opened anew for each call. The transport sends `Content-Length` if the length
+    ///     is known. A body that cannot be opened or read, or has another length than it says, ends the task with that
+    ///     failure, as a ``NetworkError`` of its own where the body throws one.
     ///   - claim: called once with the task's identifier before the task can send a byte or give an event. If it
     ///     answers false the task is dropped unsent. It runs under the transport's lock, so that it and
     ///     ``cancel(_:)`` have one order; it may take locks of its own but must not call the transport.
     /// - Returns: whether there is a transport left to send with; false once it was invalidated.
-    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool
+    func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool
 
     /// Ends the task; its `completed` event still comes. Harmless for tasks that have ended or never were.
     func cancel(_ identifier: Int)
+
+    /// Whether ``pause(_:)`` has an effect.
+    var canPause: Bool { get }
+
+    /// Reads no more of the task's response from the network until ``unpause(_:)``. What is on its way still comes: up to
+    /// a few hundred kilobytes. Harmless for tasks that have ended or never were, and where there is no pausing.
+    func pause(_ identifier: Int)
+
+    /// Takes ``pause(_:)`` back, however often that was called.
+    func unpause(_ identifier: Int)
 
     /// Makes no task from now on; those that run end as they do. Lets go of the events' receiver after the last one.
     func invalidate()
@@ -43,4 +59,8 @@ package protocol TransportEvents: AnyObject, Sendable {
     func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64)
     /// The task has ended: no further event comes. Without an error the response is complete.
     func task(_ identifier: Int, completedWith error: NetworkError?)
+}
+
+extension Transport {
+    package var wholeTimeoutToKeep: Duration? { nil }
 }

@@ -25,19 +25,24 @@ final class URLSessionLine: Sendable {
 
     func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
 
-    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
+    func start(_ message: URLSessionMessage, claim: (_ identifier: Int) -> Bool) -> Bool {
         tasks.isInvalidated.withLock { isInvalidated in
             // A task made after invalidation traps on Linux and raises an exception on Apple's systems.
             guard !isInvalidated else { return false }
-            let task = session.dataTask(with: request)
+            let task = message.task(in: session)
             let identifier = tasks.identifier(of: task)
             guard claim(identifier) else {
                 // A task that is neither resumed nor cancelled would keep the session for ever.
                 task.cancel()
                 return true
             }
-            tasks.records.withLock { $0[identifier] = URLSessionTasks.Record(task: task) }
-            task.resume()
+            let record = URLSessionTasks.Record(task: task, body: message.body, bodyFailure: message.bodyFailure)
+            tasks.records.withLock { $0[identifier] = record }
+            if message.isSendable {
+                task.resume()
+            } else {
+                task.cancel()
+            }
             return true
         }
     }
@@ -51,6 +56,19 @@ final class URLSessionLine: Sendable {
             task?.cancel()
         }
     }
+
+    #if !canImport(FoundationNetworking)
+        func setPaused(_ isPaused: Bool, _ identifier: Int) {
+            tasks.isInvalidated.withLock { _ in
+                let task: URLSessionTask? = tasks.records.withLock { records in
+                    guard let record = records[identifier], record.isPaused != isPaused else { return nil }
+                    records[identifier]?.isPaused = isPaused
+                    return record.task
+                }
+                if isPaused { task?.suspend() } else { task?.resume() }
+            }
+        }
+    #endif
 
     func invalidate() {
         tasks.isInvalidated.withLock { isInvalidated in

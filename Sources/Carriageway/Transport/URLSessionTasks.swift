@@ -8,10 +8,14 @@ import Foundation
 final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     struct Record {
         let task: URLSessionTask
+        let body: TransportBody
+        /// What went wrong with the body; nil while nothing has.
+        let bodyFailure: Locked<NetworkError?>
         var isCancelled = false
         /// Whether a challenge was turned down, which ends the task as if it had been cancelled.
         var isChallenged = false
         var hasResponse = false
+        var isPaused = false
         var foreignResponse: URLResponse?
     }
 
@@ -57,6 +61,18 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         events.task(identifier(of: task), sentBodyBytes: totalBytesSent, of: totalBytesExpectedToSend)
     }
 
+    #if !canImport(FoundationNetworking)
+        // The system sends a body again by itself where it knows that the first was not taken. On Linux it is never asked
+        // to: requests with a body have connections of their own.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask,
+            needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+        ) {
+            guard let record = records.withLock({ $0[identifier(of: task)] }) else { return completionHandler(nil) }
+            completionHandler(record.body.stream(failure: record.bodyFailure))
+        }
+    #endif
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -101,7 +117,9 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         if !record.hasResponse, error == nil || isAnswered, let http {
             events.task(identifier, received: http)
         }
-        if let foreign = record.foreignResponse {
+        if let failure = record.bodyFailure.withLock({ $0 }), error != nil, !record.isCancelled {
+            events.task(identifier, completedWith: failure)
+        } else if let foreign = record.foreignResponse {
             events.task(identifier, completedWith: .invalidResponseType(foreign))
         } else if let error, !(isAnswered && http != nil) {
             events.task(identifier, completedWith: .urlError(.mapped(from: error)))

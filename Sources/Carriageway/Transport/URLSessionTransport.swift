@@ -16,24 +16,28 @@ final class URLSessionTransport: Transport {
 
     init(configuration: URLSessionConfiguration, events: any TransportEvents) {
         self.configuration = configuration.adapted()
-        line = URLSessionLine(number: 0, configuration: self.configuration, events: events)
+        let roomy = self.configuration.withSpareConnections()
+        line = URLSessionLine(number: 0, configuration: roomy, events: events)
         #if canImport(FoundationNetworking)
-            freshLine = URLSessionLine(number: 1, configuration: self.configuration, events: events)
+            freshLine = URLSessionLine(number: 1, configuration: roomy, events: events)
         #endif
     }
 
     var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
 
-    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
-        var request = request.adapted(
+    func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
+        let request = request.adapted(
             idleTimeout: idleTimeout(of: request), usual: configuration.timeoutIntervalForRequest)
+        // Before the line takes its lock: the body's opening is code of the caller.
+        var message = URLSessionMessage(request: request, body: body)
         #if canImport(FoundationNetworking)
-            if !MethodRule.mayBeSentTwice(request) {
-                request.setValue("close", forHTTPHeaderField: "Connection")
-                return freshLine.start(request, claim: claim)
+            // Nor can Foundation send a body a second time: what libcurl sends again would be without it.
+            if !body.isNone || !MethodRule.mayBeSentTwice(request) {
+                message.request.setValue("close", forHTTPHeaderField: "Connection")
+                return freshLine.start(message, claim: claim)
             }
         #endif
-        return line.start(request, claim: claim)
+        return line.start(message, claim: claim)
     }
 
     func cancel(_ identifier: Int) {
@@ -42,6 +46,17 @@ final class URLSessionTransport: Transport {
         #endif
         line.cancel(identifier)
     }
+
+    #if canImport(FoundationNetworking)
+        // A task that was started must not be suspended on Linux: the process may die, and what was sent is sent again.
+        var canPause: Bool { false }
+        func pause(_ identifier: Int) {}
+        func unpause(_ identifier: Int) {}
+    #else
+        var canPause: Bool { true }
+        func pause(_ identifier: Int) { line.setPaused(true, identifier) }
+        func unpause(_ identifier: Int) { line.setPaused(false, identifier) }
+    #endif
 
     func invalidate() {
         line.invalidate()
@@ -58,6 +73,14 @@ final class URLSessionTransport: Transport {
             return nil
         #endif
     }
+
+    #if canImport(FoundationNetworking)
+        /// Foundation on Linux does not look at it. Its default, a week, is not worth a timer for each request.
+        var wholeTimeoutToKeep: Duration? {
+            let timeout = configuration.timeoutIntervalForResource
+            return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+        }
+    #endif
 
     /// How many seconds a transfer may be idle. What is no number of seconds counts as the default.
     private func idleTimeout(of request: URLRequest) -> TimeInterval {

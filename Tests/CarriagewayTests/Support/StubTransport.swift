@@ -18,6 +18,7 @@ final class StubTransport: Transport {
     struct Sent: Sendable {
         let identifier: Int
         let request: URLRequest
+        let body: TransportBody
     }
 
     private struct State {
@@ -26,6 +27,7 @@ final class StubTransport: Transport {
         var alive: [Int: URLRequest] = [:]
         var peak = 0
         var isInvalidated = false
+        var paused: Set<Int> = []
         var waiters: [(count: Int, resume: @Sendable () -> Void)] = []
     }
 
@@ -51,12 +53,12 @@ final class StubTransport: Transport {
 
     func idleTimeoutToKeep(for request: URLRequest) -> Duration? { nil }
 
-    func start(_ request: URLRequest, claim: (_ identifier: Int) -> Bool) -> Bool {
+    func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
         let (sent, ready): (Sent?, [@Sendable () -> Void]) = state.withLock { state in
             guard !state.isInvalidated else { return (nil, []) }
             state.nextIdentifier += 1
             guard claim(state.nextIdentifier) else { return (nil, []) }
-            let sent = Sent(identifier: state.nextIdentifier, request: request)
+            let sent = Sent(identifier: state.nextIdentifier, request: request, body: body)
             state.sent.append(sent)
             state.alive[sent.identifier] = request
             state.peak = max(state.peak, state.alive.count)
@@ -73,6 +75,19 @@ final class StubTransport: Transport {
         }
         return !isInvalidated
     }
+
+    let canPause = true
+
+    func pause(_ identifier: Int) {
+        state.withLock { _ = $0.paused.insert(identifier) }
+    }
+
+    func unpause(_ identifier: Int) {
+        state.withLock { _ = $0.paused.remove(identifier) }
+    }
+
+    /// The tasks that are paused.
+    var paused: Set<Int> { state.withLock { $0.paused } }
 
     func cancel(_ identifier: Int) {
         complete(identifier, with: .failure(.cancelled))
