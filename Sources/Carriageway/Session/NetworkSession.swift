@@ -34,13 +34,15 @@ public final class NetworkSession: Sendable {
 
     /// A session of its own.
     ///
-    /// - Parameter configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
-    ///   rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
-    ///   sent, as those with line ends, are left out.
-    public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
-        self.init(headers: configuration.sendableHeaders) {
-            URLSessionTransport(configuration: configuration, events: $0)
-        }
+    /// - Parameters:
+    ///   - configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
+    ///     rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
+    ///     sent, as those with line ends, are left out.
+    ///   - transport: how bytes travel: `URLSession`, or on Linux ``TransportKind/curl`` too.
+    public convenience init(
+        configuration: URLSessionConfiguration = .ephemeral, transport: TransportKind = .urlSession
+    ) {
+        self.init(headers: configuration.sendableHeaders) { transport.make(configuration, $0) }
     }
 
     package init(

@@ -1,0 +1,78 @@
+#if os(Linux)
+    import CarriagewayCurl
+    import Foundation
+    import FoundationNetworking
+
+    /// What a session's configuration means for libcurl; the same for all its requests.
+    struct CurlSettings: Sendable {
+        let headers: [(name: String, value: String)]
+        let userAgent: String
+        let cookies: CurlCookies?
+        let maxConnectionsPerHost: Int
+        /// Seconds.
+        private let usualIdleTimeout: TimeInterval
+        /// How long one exchange may take in all, in nanoseconds.
+        let totalTimeout: UInt64
+        let options: CurlOptions
+
+        init(_ configuration: URLSessionConfiguration, options: CurlOptions) {
+            let configuration = configuration.adapted()
+            var headers: [(name: String, value: String)] = []
+            for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
+                headers.append((name, value))
+            }
+            let names = headers.map { $0.name.lowercased() }
+            if !names.contains("accept-language"), let languages = Self.languages {
+                headers.append(("Accept-Language", languages))
+            }
+            self.headers = headers
+            userAgent = "\(ProcessInfo.processInfo.processName) (unknown version) curl/\(CurlLibrary.version)"
+            cookies = CurlCookies(configuration)
+            maxConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
+            usualIdleTimeout = configuration.timeoutIntervalForRequest
+            totalTimeout = Self.nanoseconds(configuration.timeoutIntervalForResource)
+            self.options = options
+        }
+
+        /// How long a transfer may be idle, in nanoseconds.
+        func idleTimeout(of request: URLRequest) -> UInt64 {
+            Self.nanoseconds(request.idleTimeout(usual: usualIdleTimeout))
+        }
+
+        /// What is no number of seconds means the default.
+        private static func nanoseconds(_ seconds: TimeInterval) -> UInt64 {
+            guard seconds > 0 else { return 60_000_000_000 }
+            return UInt64(min(seconds, Duration.longest.inSeconds) * 1e9)
+        }
+
+        /// As Foundation sends it: the languages of the user, each liked a little less than the one before.
+        private static let languages: String? = {
+            let languages = Locale.preferredLanguages.prefix(6).filter { RequestCheck.isSendable("A", $0) }
+            guard !languages.isEmpty else { return nil }
+            return languages.enumerated().map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ", ")
+        }()
+    }
+
+    /// The session's cookies, which libcurl itself knows nothing of.
+    struct CurlCookies: Sendable {
+        private let storage: HTTPCookieStorage
+
+        init?(_ configuration: URLSessionConfiguration) {
+            guard configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage else { return nil }
+            self.storage = storage
+        }
+
+        /// The value of the `Cookie` header for a URL; nil if there are no cookies for it.
+        func header(for url: URL) -> String? {
+            guard let cookies = storage.cookies(for: url), !cookies.isEmpty else { return nil }
+            let value = HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
+            return value.flatMap { RequestCheck.isSendable("Cookie", $0) ? $0 : nil }
+        }
+
+        /// Stores what a response to `url` has set; may write to disk.
+        func store(_ values: [String], of url: URL) {
+            let cookies = values.flatMap { HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": $0], for: url) }
+            if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
+        }
+    }
+#endif
