@@ -65,7 +65,9 @@ extension NetworkOperation {
             $0.ended(ObjectIdentifier(self), to: host, sign: sign, error: error, now: now)
         }
         guard isOpened, let queue else { return }
-        for client in queue.session.lane.clientsInLine(of: queue.laneMember, host: host) { client.circuitOpened() }
+        for client in queue.session.lane.clientsInLine(of: queue.laneMember, host: host) {
+            client.circuitOpened()
+        }
     }
 
     /// The attempt ends without a sign of the host: another may be the probe.

@@ -34,6 +34,7 @@ struct LinePlace {
     let session: NetworkSession
     let host: String
     var round: Int
+    var entered: ContinuousClock.Instant
 
     func leave(_ operation: NetworkOperation) {
         if let queue {
@@ -92,11 +93,15 @@ extension NetworkOperation {
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
     func apply(_ event: (inout Shared) -> [OperationState.Action]) {
-        let actions = shared.withLock { shared in
+        let (actions, observers) = shared.withLock { shared in
+            let phase = shared.state.phase
             let actions = event(&shared)
             if case .giveBack(_, let next)? = actions.first { shared.place?.round = next }
-            return actions
+            let observers = shared.observers
+            if let observers { shared.note(actions, after: phase, in: observers) }
+            return (actions, observers)
         }
+        observers?.handOn()
         perform(actions)
     }
 
@@ -187,7 +192,8 @@ extension NetworkOperation {
     private func enterLine(_ round: Int) {
         let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
-                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
+                LinePlace(
+                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.now)
             }
             return (place, shared.state.request, shared.configuration?.circuits != nil)
         }
@@ -207,13 +213,20 @@ extension NetworkOperation {
         queue.session.lane.enter(
             self, round: round, member: queue.laneMember, host: place.host,
             needsCredential: authorizer(for: request) != nil, priority: queuePriority.rawValue)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
     /// Back to the place in line, for the next round.
     private func giveBack(_ round: Int, _ next: Int) {
-        guard let place = shared.withLock({ $0.place }), let queue = place.queue else { return }
+        let now = time.now
+        let place = shared.withLock { shared in
+            shared.place?.entered = now
+            return shared.place
+        }
+        guard let place, let queue = place.queue else { return }
         queue.session.lane.giveBack(self, round: round, next: next)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
@@ -302,7 +315,10 @@ extension NetworkOperation {
 
     private func confirm(_ request: URLRequest, _ round: Int) {
         let queue = shared.withLock { $0.queue }
-        guard queue?.session.lane.confirm(self, round: round) ?? true else { return releaseProbe() }
+        guard queue?.session.lane.confirm(self, round: round) ?? true else {
+            releaseProbe()
+            return noteHold()
+        }
         apply { $0.state.confirmed(request, round: round) }
     }
 
@@ -311,6 +327,7 @@ extension NetworkOperation {
         let stamp = shared.withLock { $0.stamp }
         var settings = exchangeSettings
         settings.stamp = stamp
+        settings.onSight = sightObserver(of: round)
         let exchange = Exchange(request: request, session: session, settings: settings) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
@@ -348,6 +365,7 @@ extension NetworkOperation {
         tellCircuit(.alive, error: nil)
         apply { shared in
             let error = NetworkError.endpointError(reply.http, reply.data)
+            shared.time(outcome.timing)
             let actions = shared.state.unauthorized(error, round: round, now: now)
             isLast = actions == nil
             return actions ?? []
@@ -374,7 +392,10 @@ extension NetworkOperation {
                 attemptFailed(failure, outcome, round, now)
             } else {
                 hostSucceeded(status: reply.http.statusCode)
-                apply { $0.state.succeeded(reply, round: round, now: now) }
+                apply { shared in
+                    shared.time(outcome.timing)
+                    return shared.state.succeeded(reply, round: round, now: now)
+                }
             }
         }
     }
@@ -389,6 +410,7 @@ extension NetworkOperation {
             shared.failure = FailedAttempt(
                 request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
                 methodTaken: outcome.methodTaken)
+            shared.time(outcome.timing)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }
@@ -405,7 +427,10 @@ extension NetworkOperation {
         let timer = time.schedule(at: instant) { [weak self] in
             guard let self else { return }
             let now = self.time.now
-            self.apply { $0.state.deadlineCame(now: now) }
+            self.apply { shared in
+                shared.time(shared.running.exchange?.timing)
+                return shared.state.deadlineCame(now: now)
+            }
         }
         keep(timer, in: \.deadlineTimer) { $0.phase != .ended }
     }
@@ -468,6 +493,7 @@ extension NetworkOperation: LaneClient {
             if let last = shared.refusal(of: self, round: round, now: now) {
                 return shared.state.blocked(by: last, round: round)
             }
+            if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }

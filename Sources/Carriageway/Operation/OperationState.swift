@@ -75,7 +75,9 @@ struct OperationState {
     /// How often the request was sent again for a new credential; these attempts are no retries.
     private(set) var resends = 0
     private var isDelivered = false
-    private var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+    private(set) var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+    /// What has been measured of the attempt that is about to end.
+    var timing: NetworkAttempt.Timing?
 
 }
 
@@ -301,7 +303,9 @@ extension OperationState {
         attemptStart = nil
         attempts.append(
             NetworkAttempt(
-                number: attempts.count + 1, started: start.date, duration: now - start.instant, outcome: outcome))
+                number: attempts.count + 1, started: start.date, duration: now - start.instant, outcome: outcome,
+                timing: timing))
+        timing = nil
     }
 }
 

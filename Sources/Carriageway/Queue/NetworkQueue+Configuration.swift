@@ -66,6 +66,13 @@ extension NetworkQueue {
         /// in line, and is prepared anew. What it throws is the attempt's failure.
         public var prepare: (@Sendable (inout URLRequest) async throws -> Void)?
 
+        /// Who is told what happens to the queue's requests, from the first on; more can be added with
+        /// ``NetworkQueue/addObserver(_:bufferingUpTo:)``.
+        public var observers: [any NetworkObserver] = []
+
+        /// What is not shown in events.
+        public var secretMask = SecretMask.standard
+
         /// Where handlers are called: a private serial queue unless set.
         public var callbackQueue = DispatchQueue(label: "carriageway.callbacks")
     }
@@ -76,10 +83,16 @@ final class ConfigurationBox: Sendable {
     let value: NetworkQueue.Configuration
     let authorizer: (any RequestAuthorizer)?
     let circuits: Locked<Circuits>?
+    let events: EventHub
 
-    init(value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?) {
+    /// - Parameter observerCount: of all queues of the session.
+    init(
+        value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?, observerCount: ObserverCount
+    ) {
         self.value = value
         self.authorizer = authorizer
         circuits = value.circuitBreaker.map { Locked(Circuits($0)) }
+        events = EventHub(mask: value.secretMask, sessionCount: observerCount)
+        for observer in value.observers { events.add(limit: 10_000) { observer.observe($0) } }
     }
 }
