@@ -128,6 +128,34 @@ struct ReadmeTests {
         #expect(try await operation.response.statusCode == 200)
     }
 
+    @Test("watching")
+    func watching() async throws {
+        let session = NetworkSession(configuration: .ephemeral)
+        let queue = NetworkQueue(session: session) {
+            $0.observers = [LogObserver(to: .standardError)]
+        }
+        let observation = queue.addObserver { event in
+            if case .retry(let delay, let error) = event.kind { print(event.url, delay, error) }
+        }
+        observation.cancel()
+        let response = try await queue.response(for: URLRequest(url: userURL))
+        print(response.request.curlCommand)  // the request for a shell, masked too
+        print(response.attempts.map { $0.timing?.firstByte })
+        #expect(response.request.curlCommand == "curl --url '\(userURL.absoluteString)'")
+    }
+
+    @Test("sparing a server")
+    func sparing() async throws {
+        let session = NetworkSession(configuration: .ephemeral)
+        let queue = NetworkQueue(session: session) {
+            $0.rateLimit = RateLimit(requestsPerSecond: 50, burst: 10)
+            $0.rateLimitPerHost = RateLimit(requestsPerSecond: 10, burst: 5)
+            $0.circuitBreaker = CircuitBreaker(failures: 5, coolDown: .seconds(30))
+            $0.retriesEarly = true
+        }
+        #expect(try await queue.response(for: URLRequest(url: userURL)).statusCode == 200)
+    }
+
     @Test("testing your client")
     func testing() async throws {
         let queue = makeQueue()

@@ -11,6 +11,7 @@ extension Exchange {
         let isRead: Bool? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
+            state.measured.firstByte = state.lastActivity
             state.data = Data()
             state.skipped = 0
             state.onward = self.onward(from: response, state)
@@ -20,6 +21,7 @@ extension Exchange {
             state.failure = .responseTooLarge(limit: limit)
             return false
         }
+        if isRead != nil { settings.onSight?(.response(response)) }
         if isRead == false { session.transport.cancel(identifier) }
     }
 
@@ -30,6 +32,7 @@ extension Exchange {
             case cancel
         }
         let step: Step? = record(by: identifier) { state in
+            state.measured.bytesReceived += Int64(data.count)
             guard keepsBody(state) else {
                 state.skipped += data.count
                 // Not worth the wait; the next connection is.
@@ -63,9 +66,12 @@ extension Exchange {
         request.httpMethod != "HEAD" && response.statusCode != 204 && response.statusCode != 304
     }
 
-    func sent() {
+    func sent(_ count: Int64) {
         let now = session.time.now
-        state.withLock { $0.lastActivity = now }
+        state.withLock { state in
+            state.lastActivity = now
+            state.measured.bytesSent = max(state.measured.bytesSent, count)
+        }
     }
 
     func completed(by identifier: Int, error: NetworkError?) {
