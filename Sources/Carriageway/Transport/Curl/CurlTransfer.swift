@@ -4,7 +4,7 @@
     import FoundationNetworking
 
     /// What has come of one request so far. Touched on the event thread only.
-    struct CurlTransfer {
+    final class CurlTransfer {
         let request: CurlRequest
         var head = ResponseHead()
         var hasGivenResponse = false
@@ -43,7 +43,7 @@
             }
         }
 
-        mutating func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
             switch request.body {
             case .none: return 0
             case .data(let data):
@@ -68,13 +68,13 @@
             }
         }
 
-        private mutating func sent(_ count: Int) -> Int {
+        private func sent(_ count: Int) -> Int {
             sentCount += Int64(count)
             return count
         }
 
         /// libcurl sends the body again, from there; false if that cannot be.
-        mutating func seekBody(to offset: Int) -> Bool {
+        func seekBody(to offset: Int) -> Bool {
             guard case .data(let data) = request.body, (0...data.count).contains(offset) else { return false }
             self.offset = offset
             sentCount = Int64(offset)
@@ -83,7 +83,7 @@
         }
 
         /// The response, once its head is complete and if it was not asked for before.
-        mutating func takeResponse() -> HTTPURLResponse? {
+        func takeResponse() -> HTTPURLResponse? {
             guard head.isComplete, !hasGivenResponse else { return nil }
             hasGivenResponse = true
             return HTTPURLResponse(

@@ -51,9 +51,7 @@
         private func startThread() {
             guard let events = releaseEvents() else { return }
             let (inbox, settings) = (inbox, settings)
-            let thread = Thread { CurlLoop(inbox: inbox, settings: settings, events: events).run() }
-            thread.name = "carriageway.curl"
-            thread.start()
+            Thread { CurlLoop(inbox: inbox, settings: settings, events: events).run() }.start()
         }
 
         @discardableResult
