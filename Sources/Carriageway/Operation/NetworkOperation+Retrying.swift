@@ -9,6 +9,8 @@ struct FailedAttempt {
     /// The request as it was sent; nil if `prepare` failed before.
     var request: URLRequest?
     var hasBegunResponse = false
+    /// See ``Exchange/Outcome/methodTaken``.
+    var methodTaken: String?
     /// What a custom policy said, for `shouldRetry(after:)`.
     var policyDecision: RetryDecision?
 }
@@ -39,9 +41,10 @@ extension NetworkOperation {
         shared.withLock { $0.failure.policyDecision = decision }
         let session = boundSession
         return RetryQuestion(
-            policy: policy, error: error, request: request, attempts: state.attempts, decision: decision,
+            policy: policy, error: error, request: request, attempts: state.attempts, resends: state.resends,
+            decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
-            hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
+            methodTaken: failure.methodTaken, hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
             spent: session.spending.withLock { $0.spent[state.host, default: 0] },
             now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())
     }
@@ -75,7 +78,8 @@ extension NetworkOperation {
             delay <= retryPolicy.maxRetryAfter
         else { return }
         let lane = shared.withLock { $0.queue }?.session.lane ?? session.lane
-        lane.hold(host: request.hostKey, until: now.advanced(by: delay))
+        lane.hold(
+            host: request.hostKey, until: now.advanced(by: delay), isTooMuch: response.statusCode == 429)
     }
 
     private var budget: RetryBudget? {

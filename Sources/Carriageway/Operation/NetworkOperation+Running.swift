@@ -33,7 +33,7 @@ struct LinePlace {
     let queue: NetworkQueue?
     let session: NetworkSession
     let host: String
-    let round: Int
+    var round: Int
 
     func leave(_ operation: NetworkOperation) {
         if let queue {
@@ -92,7 +92,12 @@ extension NetworkOperation {
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
     func apply(_ event: (inout Shared) -> [OperationState.Action]) {
-        perform(shared.withLock { event(&$0) })
+        let actions = shared.withLock { shared in
+            let actions = event(&shared)
+            if case .giveBack(_, let next)? = actions.first { shared.place?.round = next }
+            return actions
+        }
+        perform(actions)
     }
 
     private func perform(_ actions: [OperationState.Action]) {
@@ -103,6 +108,7 @@ extension NetworkOperation {
             case .build: build()
             case .enterLine(let round): enterLine(round)
             case .leaveLine(let round): if !isSlotHeldByTask { leaveLine(round) }
+            case .giveBack(let round, let next): giveBack(round, next)
             case .prepare(let request, let round): prepare(request, round)
             case .confirm(let request, let round): confirm(request, round)
             case .send(let request, let round): send(request, round)
@@ -174,10 +180,13 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
-        let place = shared.withLock { shared in
-            shared.session.map { LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round) }
+        let (place, request) = shared.withLock { shared in
+            let place = shared.session.map {
+                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
+            }
+            return (place, shared.state.request)
         }
-        guard let place else { return }
+        guard let place, let request else { return }
         // Off a queue it counts among the connections before it can be taken back.
         if place.queue == nil { place.session.lane.occupy(host: place.host) }
         let isWanted = shared.withLock { shared in
@@ -190,9 +199,21 @@ extension NetworkOperation {
         }
         guard isWanted else { return }
         queue.session.lane.enter(
-            self, round: round, member: queue.laneMember, host: place.host, needsCredential: false,
-            priority: queuePriority.rawValue)
-        // Had it ended meanwhile without a slot, its leaving would have come before its entering.
+            self, round: round, member: queue.laneMember, host: place.host,
+            needsCredential: authorizer(for: request) != nil, priority: queuePriority.rawValue)
+        leaveIfEnded(place)
+    }
+
+    /// Back to the place in line, for the next round.
+    private func giveBack(_ round: Int, _ next: Int) {
+        guard let place = shared.withLock({ $0.place }), let queue = place.queue else { return }
+        queue.session.lane.giveBack(self, round: round, next: next)
+        leaveIfEnded(place)
+    }
+
+    /// Had the operation ended meanwhile without a slot, its leaving would have come before its entering.
+    private func leaveIfEnded(_ place: LinePlace) {
+        let round = place.round
         if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) { place.leave(self) }
     }
 
@@ -209,8 +230,7 @@ extension NetworkOperation {
 
     private func prepare(_ request: URLRequest, _ round: Int) {
         guard let prepare = shared.withLock({ $0.configuration?.value.prepare }), !boundSession.isInvalidated else {
-            let now = time.now
-            return apply { $0.state.prepared(.success(request), round: round, now: now) }
+            return authorize(request, round)
         }
         let task = Task {
             var request = request
@@ -221,13 +241,7 @@ extension NetworkOperation {
             } catch {
                 prepared = .failure(NetworkError(thrown: error))
             }
-            let now = self.time.now
-            self.boundSession.pipeline.async {
-                self.apply { shared in
-                    shared.failure = FailedAttempt()
-                    return shared.state.prepared(prepared, round: round, now: now)
-                }
-            }
+            self.boundSession.pipeline.async { self.prepared(prepared, round) }
         }
         let isWanted = shared.withLock { shared in
             guard shared.state.phase == .preparing, shared.state.round == round else { return false }
@@ -235,6 +249,48 @@ extension NetworkOperation {
             return true
         }
         if !isWanted { task.cancel() }
+    }
+
+    private func prepared(_ request: Result<URLRequest, NetworkError>, _ round: Int) {
+        switch request {
+        case .success(let request): authorize(request, round)
+        case .failure:
+            let now = time.now
+            apply { shared in
+                shared.failure = FailedAttempt()
+                return shared.state.prepared(request, round: round, now: now)
+            }
+        }
+    }
+
+    /// Asks for the credential that goes into the attempt, where there is one.
+    private func authorize(_ request: URLRequest, _ round: Int) {
+        let session = boundSession
+        guard let authorizer = authorizer(for: request), !session.isInvalidated else {
+            return authorized(request, nil, round)
+        }
+        authorizer.authorize(over: session) { authorization in
+            switch authorization {
+            case .send(let stamp): self.authorized(request, stamp, round)
+            case .wait: self.apply { $0.state.postponed(round: round) }
+            case .fail(let error): self.apply { $0.state.refused(with: error, round: round) }
+            }
+        }
+    }
+
+    private func authorized(_ request: URLRequest, _ stamp: CredentialStamp?, _ round: Int) {
+        let now = time.now
+        apply { shared in
+            if shared.state.round == round { shared.stamp = stamp }
+            return shared.state.prepared(.success(request), round: round, now: now)
+        }
+    }
+
+    /// Who gives the request its credential; nil if it needs none.
+    private func authorizer(for request: URLRequest) -> (any RequestAuthorizer)? {
+        let authorizer = shared.withLock { $0.settings.isAuthenticated ? $0.configuration?.authorizer : nil }
+        guard let authorizer, let url = request.url, authorizer.covers(url) else { return nil }
+        return authorizer
     }
 
     private func confirm(_ request: URLRequest, _ round: Int) {
@@ -245,10 +301,13 @@ extension NetworkOperation {
 
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
-        let exchange = Exchange(request: request, session: session) { received, response in
+        let stamp = shared.withLock { $0.stamp }
+        var settings = exchangeSettings
+        settings.stamp = stamp
+        let exchange = Exchange(request: request, session: session, settings: settings) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
-            self.exchangeEnded(outcome, round)
+            self.exchangeEnded(outcome, stamp, round)
         }
         let isWanted = shared.withLock { shared in
             guard shared.state.phase == .onWire, shared.state.round == round else { return false }
@@ -258,7 +317,37 @@ extension NetworkOperation {
         if isWanted { exchange.start() }
     }
 
-    private func exchangeEnded(_ outcome: Exchange.Outcome, _ round: Int) {
+    private func exchangeEnded(_ outcome: Exchange.Outcome, _ stamp: CredentialStamp?, _ round: Int) {
+        let (authorizer, wasResent) = shared.withLock { ($0.configuration?.authorizer, $0.state.resends > 0) }
+        guard outcome.isAuthorized, let stamp, let authorizer, case .success(let reply) = outcome.result else {
+            return validate(outcome, round)
+        }
+        authorizer.review(reply.http, reply.data, generation: stamp.generation, wasResent: wasResent) { review in
+            switch review {
+            case .leave: self.validate(outcome, round)
+            case .sendAgain: self.sendAgain(after: reply, outcome, round)
+            }
+        }
+    }
+
+    /// The server turned the credential down: once more with another, unless that has been tried often enough.
+    private func sendAgain(after reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
+        let now = time.now
+        guard outcome.request.httpBodyStream == nil else {
+            let error = NetworkError.authenticationFailed(AuthenticationError.bodyNotReplayable)
+            return attemptFailed(error, outcome, round, now)
+        }
+        var isLast = false
+        apply { shared in
+            let error = NetworkError.endpointError(reply.http, reply.data)
+            let actions = shared.state.unauthorized(error, round: round, now: now)
+            isLast = actions == nil
+            return actions ?? []
+        }
+        if isLast { validate(outcome, round) }
+    }
+
+    private func validate(_ outcome: Exchange.Outcome, _ round: Int) {
         let validation = validation
         if validation.callsOut {
             DispatchQueue.global().async { self.attemptEnded(outcome, validation, round) }
@@ -288,7 +377,9 @@ extension NetworkOperation {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
         apply { shared in
-            shared.failure = FailedAttempt(request: outcome.request, hasBegunResponse: outcome.hasBegunResponse)
+            shared.failure = FailedAttempt(
+                request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
+                methodTaken: outcome.methodTaken)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }
@@ -367,8 +458,10 @@ extension NetworkOperation: LaneClient {
         let time = time
         let (now, date) = (time.now, time.date)
         apply { shared in
-            shared.state.admitted(
-                round: round, needsPreparation: shared.configuration?.value.prepare != nil, now: now, date: date)
+            let isPlain =
+                shared.configuration?.value.prepare == nil
+                && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+            return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }
 }

@@ -51,6 +51,8 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var hasToldFinish = false
         var running = RunningParts()
         var place: LinePlace?
+        /// The credential of the attempt that is under way.
+        var stamp: CredentialStamp?
         /// Whether the queue has handed the operation to Foundation, which will start it.
         var isPassed = false
         var wasCancelled = false
@@ -68,6 +70,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     ///     ``NetworkSession/shared``.
     public init(_ request: URLRequest, session: NetworkSession? = nil) {
         var shared = Shared()
+        shared.settings.isAuthenticated = !Renewing.isUnderWay
         shared.source = .request(request)
         shared.session = session
         self.shared = Locked(shared)
@@ -87,6 +90,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         request: @escaping @Sendable (NetworkResponse) throws -> URLRequest
     ) {
         var shared = Shared()
+        shared.settings.isAuthenticated = !Renewing.isUnderWay
         shared.source = .after(dependency, build: request)
         shared.session = session
         self.shared = Locked(shared)

@@ -5,8 +5,12 @@ struct OperationSettings {
     var generatesIdempotencyKey: Bool?
     var validation: ResponseValidation?
     var timeout: Duration?
+    var attemptTimeout: Duration?
+    var redirects: RedirectPolicy?
+    var maxResponseSize: Int64?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
+    var isAuthenticated = true
 }
 
 extension NetworkOperation {
@@ -55,10 +59,48 @@ extension NetworkOperation {
     /// `timeout`, for ever if that is nil too.
     ///
     /// Ends the operation with ``NetworkError/deadlineExceeded``. Negative counts as 0. Of effect if set before the start.
-    /// How long one attempt may be idle is the request's `timeoutInterval`.
+    /// How long one attempt may take is
+    /// ``attemptTimeout``, how long it may be idle the request's `timeoutInterval`.
     public var timeout: Duration? {
         get { setting { $0.settings.timeout ?? $0.configuration?.value.timeout } }
         set { change { $0.timeout = newValue } }
+    }
+
+    /// How long one attempt may take from its slot to the end of the response, redirects included; nil, the queue's
+    /// `attemptTimeout`, for ever if that is nil too.
+    ///
+    /// Ends the attempt as `URLError.timedOut`, which may be retried. Negative counts as 0. How long an attempt may be idle
+    /// is the request's `timeoutInterval`.
+    public var attemptTimeout: Duration? {
+        get { setting { $0.settings.attemptTimeout ?? $0.configuration?.value.attemptTimeout } }
+        set { change { $0.attemptTimeout = newValue } }
+    }
+
+    /// The most bytes that the body of a response may have in memory, decompressed; nil, the queue's `maxResponseSize`,
+    /// any number if that is nil too.
+    ///
+    /// A larger one ends the operation with ``NetworkError/responseTooLarge(limit:)`` as soon as that is known, by its
+    /// `Content-Length` or by the byte that is one too many. Negative counts as 0.
+    public var maxResponseSize: Int64? {
+        get { setting { $0.settings.maxResponseSize ?? $0.configuration?.value.maxResponseSize } }
+        set { change { $0.maxResponseSize = newValue.map { max(0, $0) } } }
+    }
+
+    /// What becomes of redirects: the queue's policy unless set here.
+    public var redirects: RedirectPolicy {
+        get { setting { $0.settings.redirects ?? $0.configuration?.value.redirects ?? .follow } }
+        set { change { $0.redirects = newValue } }
+    }
+
+    /// What an attempt is told of the operation.
+    var exchangeSettings: ExchangeSettings {
+        setting { shared in
+            let (own, queue) = (shared.settings, shared.configuration?.value)
+            return ExchangeSettings(
+                redirects: own.redirects ?? queue?.redirects ?? .follow,
+                maxResponseSize: own.maxResponseSize ?? queue?.maxResponseSize,
+                attemptTimeout: own.attemptTimeout ?? queue?.attemptTimeout)
+        }
     }
 
     /// Whether a successful response without a body is a success; if not it is ``NetworkError/noResponseData(_:)``.
@@ -73,6 +115,13 @@ extension NetworkOperation {
     public var requiresDependencySuccess: Bool {
         get { setting { $0.settings.requiresDependencySuccess } }
         set { change { $0.requiresDependencySuccess = newValue } }
+    }
+
+    /// Whether the request gets the credential of its queue's ``Authentication``, if it goes to one of the hosts for that.
+    /// True by default. One that is sent without credential does not wait for a renewal.
+    public var isAuthenticated: Bool {
+        get { setting { $0.settings.isAuthenticated } }
+        set { change { $0.isAuthenticated = newValue } }
     }
 
     private func change(_ change: (inout OperationSettings) -> Void) {

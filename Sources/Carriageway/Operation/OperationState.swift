@@ -36,6 +36,8 @@ struct OperationState {
         case enterLine(round: Int)
         /// Give up the slot or the place in line.
         case leaveLine(round: Int)
+        /// Give up the slot and stand where the operation stood in line, as its next round.
+        case giveBack(round: Int, next: Int)
         case prepare(URLRequest, round: Int)
         /// Ask the lane whether the slot still holds, and say so with `confirmed` if it does.
         case confirm(URLRequest, round: Int)
@@ -68,6 +70,8 @@ struct OperationState {
     /// What the last retry took from the host's budget.
     private(set) var lastRetryCost: Int?
     private(set) var hasRetriedIdleConnection = false
+    /// How often the request was sent again for a new credential; these attempts are no retries.
+    private(set) var resends = 0
     private var isDelivered = false
     private var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
 
@@ -144,6 +148,18 @@ extension OperationState {
         }
     }
 
+    /// The credential is being renewed: back to the place in line until that is over.
+    mutating func postponed(round: Int) -> [Action] {
+        guard phase == .preparing, round == self.round else { return [] }
+        return goBack()
+    }
+
+    /// There is no credential to be had.
+    mutating func refused(with error: NetworkError, round: Int) -> [Action] {
+        guard phase == .preparing, round == self.round else { return [] }
+        return end(.failure(error))
+    }
+
     /// The slot still holds after `prepare`. If instead the queue or the host was held meanwhile the lane has put the
     /// operation back to its place in line, and `admitted` comes once more, to prepare anew.
     mutating func confirmed(_ request: URLRequest, round: Int) -> [Action] {
@@ -157,7 +173,8 @@ extension OperationState {
         guard phase == .onWire, round == self.round else { return [] }
         record(.succeeded(statusCode: reply.http.statusCode), now: now)
         let response = NetworkResponse(
-            data: reply.data, http: reply.http, request: reply.request, attempts: attempts)
+            data: reply.data, http: reply.http, request: reply.request, attempts: attempts,
+            redirects: reply.redirects)
         return end(.success(response))
     }
 
@@ -165,6 +182,16 @@ extension OperationState {
     mutating func failed(with error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action] {
         guard phase == .onWire, round == self.round else { return [] }
         return failed(with: error, now: now)
+    }
+
+    /// The server turned the credential down, and there may be another: the request is sent again, from its old place in
+    /// line. Nil if it has been sent again too often, so that the response is its answer.
+    mutating func unauthorized(_ error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action]? {
+        guard phase == .onWire, round == self.round else { return [] }
+        guard resends < RenewalRule.resends else { return nil }
+        resends += 1
+        record(.failed(error), now: now)
+        return goBack()
     }
 
     /// The decision over a failed attempt.
@@ -176,7 +203,7 @@ extension OperationState {
         switch verdict {
         case .giveUp(let reason):
             attempts[attempts.count - 1].notRetried = reason
-            let isUsedUp = reason == .noAttemptsLeft && attempts.count > 1
+            let isUsedUp = reason == .noAttemptsLeft && attempts.count > 1 + resends
             return end(.failure(isUsedUp ? .inaccessible(after: attempts.count, last: error) : error))
         case .retry(let delay, let cost):
             lastRetryCost = cost
@@ -211,6 +238,13 @@ extension OperationState {
         round += 1
         phase = .inLine
         return [.enterLine(round: round)]
+    }
+
+    private mutating func goBack() -> [Action] {
+        let last = round
+        round += 1
+        phase = .inLine
+        return [.giveBack(round: last, next: round)]
     }
 
     private mutating func failed(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {

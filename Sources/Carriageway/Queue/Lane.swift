@@ -13,6 +13,8 @@ final class Lane: Sendable {
         var state: State
         /// The clients are held while they stand in line or have a slot; so an identifier is never used again early.
         var clients: [ClientID: any LaneClient] = [:]
+        /// Wakes the machine at its `wakesAt`.
+        var timer: ScheduledTimer?
     }
 
     private let shared: Locked<Shared>
@@ -23,8 +25,12 @@ final class Lane: Sendable {
         self.time = time
     }
 
-    func join(limit: Int, limitPerHost: Int) -> MemberID {
-        shared.withLock { $0.state.join(limit: limit, limitPerHost: limitPerHost) }
+    func join(
+        limit: Int, limitPerHost: Int, rate: RateLimit? = nil, ratePerHost: RateLimit? = nil
+    ) -> MemberID {
+        shared.withLock {
+            $0.state.join(limit: limit, limitPerHost: limitPerHost, rate: rate, ratePerHost: ratePerHost)
+        }
     }
 
     func part(_ member: MemberID) {
@@ -78,8 +84,12 @@ final class Lane: Sendable {
         apply { $0.state.release(reason, member: member, now: $1) }
     }
 
-    func hold(host: String, until instant: ContinuousClock.Instant) {
-        apply { shared, _ in shared.state.hold(host: host, until: instant) }
+    /// - Parameter isTooMuch: whether the host said that too many requests come, so that the rate to it is lowered.
+    func hold(host: String, until instant: ContinuousClock.Instant, isTooMuch: Bool = false) {
+        apply { shared, now in
+            if isTooMuch { shared.state.slowDown(host: host, until: instant, now: now) }
+            return shared.state.hold(host: host, until: instant)
+        }
     }
 
     func occupy(host: String) {
@@ -113,11 +123,20 @@ final class Lane: Sendable {
             }
             return (actions, admitted)
         }
-        for case .wake(let instant) in actions {
-            _ = time.schedule(at: instant) { [weak self] in
-                self?.apply { shared, now in shared.state.advance(to: now) }
-            }
-        }
+        for case .wake(let instant) in actions { setTimer(for: instant) }
         for (client, round) in admitted { client.laneAdmits(round: round) }
+    }
+
+    /// Sets the lane's one timer, unless the machine wants another instant by now.
+    private func setTimer(for instant: ContinuousClock.Instant) {
+        let timer = time.schedule(at: instant) { [weak self] in
+            self?.apply { shared, now in shared.state.advance(to: now) }
+        }
+        let unwanted = shared.withLock { shared in
+            guard shared.state.wakesAt == instant else { return timer as ScheduledTimer? }
+            defer { shared.timer = timer }
+            return shared.timer
+        }
+        unwanted?.cancel()
     }
 }

@@ -44,15 +44,25 @@ extension Lane.State {
     struct Member {
         let limit: Int
         let limitPerHost: Int
+        /// What it has taken of its rate over all hosts.
+        var pace: Pace?
+        let ratePerHost: RateLimit?
         var holds: Set<Lane.Hold> = []
         private(set) var active = 0
         private(set) var buckets: [BucketID: Bucket] = [:]
         private(set) var heads = Heap<Head>()
 
-        init(limit: Int, limitPerHost: Int) {
+        init(limit: Int, limitPerHost: Int, rate: RateLimit?, ratePerHost: RateLimit?) {
             self.limit = limit
             self.limitPerHost = limitPerHost
+            self.ratePerHost = ratePerHost
+            pace = rate.map { Pace($0) }
         }
+
+        var isPaced: Bool { pace != nil || ratePerHost != nil }
+
+        /// The rate from which a host is slowed down.
+        var rateForHosts: RateLimit? { ratePerHost ?? pace?.limit }
 
         /// Whether a slot is to be had, be it only for requests that need no credential.
         var isOpen: Bool { active < limit && holds.allSatisfy { $0 == .renewing } }
@@ -136,8 +146,8 @@ extension Lane.State.Member {
     mutating func firstHead(where isFree: (Lane.HostID) -> Bool) -> Head? {
         while let head = heads.first {
             let isListed = buckets[head.bucket]?.listed == head.place
-            if isListed, active(on: head.bucket.host) < limitPerHost, isFree(head.bucket.host),
-                !isHeld(needsCredential: head.bucket.needsCredential)
+            if isListed, active(on: head.bucket.host) < limitPerHost,
+                !isHeld(needsCredential: head.bucket.needsCredential), isFree(head.bucket.host)
             {
                 return head
             }

@@ -22,6 +22,7 @@ extension Lane {
         /// The client has a slot now. `round` is what it entered with, so that it can tell a late word from a new one.
         case admit(ClientID, round: Int)
         /// Call ``State/advance(to:)`` at this instant.
+        /// Instead of any instant that was named before.
         case wake(ContinuousClock.Instant)
     }
 
@@ -36,6 +37,8 @@ extension Lane {
             var tickets = 0
             var active = 0
             var heldUntil: ContinuousClock.Instant?
+            /// Of the queues that limit the rate of their requests to the host.
+            var paces: [MemberID: Pace] = [:]
         }
 
         struct Ticket {
@@ -60,6 +63,9 @@ extension Lane {
         private var nextMember = 0
         private var nextHost = 0
         private var nextSequence = 0
+        private var wakes = WakeList()
+        /// Whether any queue has a rate; if none has, rates cost nothing.
+        private var hasPaces = false
 
         init(connectionsPerHost: Int?) {
             self.connectionsPerHost = connectionsPerHost
@@ -75,15 +81,24 @@ extension Lane.State {
     typealias Action = Lane.Action
 
     /// A queue joins. Limits below 1 count as 1.
-    mutating func join(limit: Int, limitPerHost: Int) -> MemberID {
+    mutating func join(
+        limit: Int, limitPerHost: Int, rate: RateLimit? = nil, ratePerHost: RateLimit? = nil
+    ) -> MemberID {
         nextMember += 1
         memberIDs.append(nextMember)
-        members[nextMember] = Member(limit: max(1, limit), limitPerHost: max(1, limitPerHost))
+        if rate != nil || ratePerHost != nil { hasPaces = true }
+        members[nextMember] = Member(
+            limit: max(1, limit), limitPerHost: max(1, limitPerHost), rate: rate, ratePerHost: ratePerHost)
         return nextMember
     }
 
     /// A queue is gone; none of its requests is here any longer.
     mutating func part(_ member: MemberID) {
+        if members[member]?.isPaced ?? false {
+            for host in Array(hosts.keys) where hosts[host]?.paces.removeValue(forKey: member) != nil {
+                if hosts[host]?.paces.isEmpty ?? true { forgetIfIdle(host, now: nil) }
+            }
+        }
         members[member] = nil
         memberIDs.removeAll { $0 == member }
     }
@@ -104,10 +119,11 @@ extension Lane.State {
         return admissions(now: now)
     }
 
-    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since.
+    /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since. It may
+    /// speak of a round that it was just about to begin by giving back its slot.
     mutating func leave(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round else { return [] }
-        remove(client, ticket)
+        guard let ticket = tickets[client], ticket.round <= round else { return [] }
+        remove(client, ticket, now: now)
         return admissions(now: now)
     }
 
@@ -120,6 +136,7 @@ extension Lane.State {
         let isHostHeld = hosts[ticket.host]?.heldUntil.map { $0 > now } ?? false
         let isQueueHeld = members[ticket.member]?.isHeld(needsCredential: ticket.bucket.needsCredential) ?? false
         guard isQueueHeld || isHostHeld else { return (true, []) }
+        giveTurnBack(ticket.member, host: ticket.host, now: now)
         putBack(client, ticket)
         return (false, admissions(now: now))
     }
@@ -127,9 +144,11 @@ extension Lane.State {
     /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
     /// again as its round `next`.
     mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else {
+        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else { return [] }
+        guard !isClosed else {
             // There is no line any longer: everyone is let through.
-            return isClosed ? [.admit(client, round: next)] : []
+            remove(client, ticket, now: now)
+            return [.admit(client, round: next)]
         }
         putBack(client, ticket, round: next)
         return admissions(now: now)
@@ -162,17 +181,39 @@ extension Lane.State {
         let host = host(named: name)
         guard hosts[host]?.heldUntil.map({ $0 < instant }) ?? true else { return [] }
         hosts[host]?.heldUntil = instant
-        return [.wake(instant)]
+        wakes.add(.host(host), at: instant)
+        return nextWake()
     }
 
-    /// Time has passed: holds of hosts may be over.
+    /// A host has answered that too much was asked of it, and may be asked again at an instant: the queues that limit
+    /// their rate go slower then.
+    mutating func slowDown(host name: String, until instant: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+        guard let host = hostIDs[name] else { return }
+        for identifier in memberIDs where hasPaces {
+            guard let limit = members[identifier]?.rateForHosts else { continue }
+            hosts[host]?.paces[identifier, default: Pace(limit)].slowDown(until: instant, now: now)
+        }
+    }
+
+    /// Time has passed: holds of hosts may be over, and turns have come.
     mutating func advance(to now: ContinuousClock.Instant) -> [Action] {
-        for (identifier, host) in hosts where host.heldUntil.map({ $0 <= now }) ?? false {
-            hosts[identifier]?.heldUntil = nil
-            list(identifier)
-            forgetIfIdle(identifier)
+        for cause in wakes.takeDue(at: now) {
+            switch cause {
+            case .host(let host): timeCame(for: host, now: now)
+            case .pace(let host, let member): list(host, of: member)
+            case .queue: break
+            }
         }
         return admissions(now: now)
+    }
+
+    private mutating func timeCame(for host: HostID, now: ContinuousClock.Instant) {
+        if let heldUntil = hosts[host]?.heldUntil {
+            guard heldUntil <= now else { return wakes.add(.host(host), at: heldUntil) }
+            hosts[host]?.heldUntil = nil
+            list(host)
+        }
+        forgetIfIdle(host, now: now)
     }
 
     /// A request that stands in no line goes on the wire; those in line have one connection less.
@@ -187,7 +228,7 @@ extension Lane.State {
         hosts[host]?.tickets -= 1
         hosts[host]?.active -= 1
         list(host)
-        forgetIfIdle(host)
+        forgetIfIdle(host, now: now)
         return admissions(now: now)
     }
 
@@ -195,7 +236,7 @@ extension Lane.State {
     mutating func close() -> [Action] {
         isClosed = true
         let waiting = tickets.filter { !$0.value.isActive }.sorted { $0.value.place < $1.value.place }
-        for (client, ticket) in waiting { remove(client, ticket) }
+        for (client, ticket) in waiting { remove(client, ticket, now: nil) }
         return waiting.map { .admit($0.key, round: $0.value.round) }
     }
 }
@@ -211,8 +252,10 @@ extension Lane.State {
             tickets[client]?.isActive = true
             members[member]?.admitFirst(of: head.bucket, tickets: tickets)
             hosts[head.bucket.host]?.active += 1
+            takeTurn(member, host: head.bucket.host, now: now)
             actions.append(.admit(client, round: ticket.round))
         }
+        actions += nextWake()
         return actions
     }
 
@@ -221,13 +264,25 @@ extension Lane.State {
         let connections = Connections(hosts: hosts, limit: connectionsPerHost, now: now)
         var best: (MemberID, Head)?
         for identifier in memberIDs where members[identifier]?.isOpen ?? false {
-            guard let head = members[identifier]?.firstHead(where: connections.isFree) else { continue }
+            if hasPaces, let turn = members[identifier]?.pace?.nextTurn(after: now) {
+                if members[identifier]?.heads.isEmpty == false { wakes.add(.queue(identifier), at: turn) }
+                continue
+            }
+            var turns: [(HostID, ContinuousClock.Instant)] = []
+            let head = members[identifier]?.firstHead { host in
+                guard connections.isFree(host) else { return false }
+                guard let turn = connections.nextTurn(for: host, of: identifier) else { return true }
+                turns.append((host, turn))
+                return false
+            }
+            for (host, turn) in turns { wakes.add(.pace(host, identifier), at: turn) }
+            guard let head else { continue }
             if best.map({ head < $0.1 }) ?? true { best = (identifier, head) }
         }
         return best
     }
 
-    /// What the queues share of a host.
+    /// What the queues share of a host, and when the next turn of one of them comes.
     private struct Connections {
         let hosts: [HostID: Host]
         let limit: Int?
@@ -238,17 +293,24 @@ extension Lane.State {
             if let heldUntil = host.heldUntil, heldUntil > now { return false }
             return limit.map { host.active < $0 } ?? true
         }
+
+        func nextTurn(for host: HostID, of member: MemberID) -> ContinuousClock.Instant? {
+            guard let paces = hosts[host]?.paces, !paces.isEmpty else { return nil }
+            return paces[member]?.nextTurn(after: now)
+        }
     }
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
     private mutating func list(_ host: HostID) {
-        for identifier in memberIDs {
-            members[identifier]?.list(BucketID(host: host, needsCredential: false), tickets: tickets)
-            members[identifier]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
-        }
+        for identifier in memberIDs { list(host, of: identifier) }
     }
 
-    private mutating func remove(_ client: ClientID, _ ticket: Ticket) {
+    private mutating func list(_ host: HostID, of member: MemberID) {
+        members[member]?.list(BucketID(host: host, needsCredential: false), tickets: tickets)
+        members[member]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
+    }
+
+    private mutating func remove(_ client: ClientID, _ ticket: Ticket, now: ContinuousClock.Instant?) {
         tickets[client] = nil
         hosts[ticket.host]?.tickets -= 1
         if ticket.isActive {
@@ -256,7 +318,7 @@ extension Lane.State {
         } else {
             members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
         }
-        forgetIfIdle(ticket.host)
+        forgetIfIdle(ticket.host, now: now)
     }
 
     private mutating func putBack(_ client: ClientID, _ ticket: Ticket, round: Int? = nil) {
@@ -285,9 +347,40 @@ extension Lane.State {
         return nextHost
     }
 
-    private mutating func forgetIfIdle(_ host: HostID) {
+    /// Without a time, as in a lane that is closed, what was taken of rates is forgotten too.
+    private mutating func forgetIfIdle(_ host: HostID, now: ContinuousClock.Instant?) {
         guard let state = hosts[host], state.tickets <= 0, state.heldUntil == nil else { return }
+        if let now, let rest = state.paces.values.compactMap(\.restsAt).max(), rest > now {
+            return wakes.add(.host(host), at: rest)
+        }
         hosts[host] = nil
         hostIDs[state.name] = nil
+    }
+}
+
+// MARK: - Rates
+
+extension Lane.State {
+    private mutating func takeTurn(_ member: MemberID, host: HostID, now: ContinuousClock.Instant) {
+        guard hasPaces, members[member]?.isPaced ?? false else { return }
+        members[member]?.pace?.take(at: now)
+        if let limit = members[member]?.ratePerHost {
+            hosts[host]?.paces[member, default: Pace(limit)].take(at: now)
+        } else {
+            hosts[host]?.paces[member]?.take(at: now)
+        }
+    }
+
+    private mutating func giveTurnBack(_ member: MemberID, host: HostID, now: ContinuousClock.Instant) {
+        guard hasPaces, members[member]?.isPaced ?? false else { return }
+        members[member]?.pace?.giveBack(at: now)
+        hosts[host]?.paces[member]?.giveBack(at: now)
+    }
+
+    /// When the lane wants to be woken.
+    var wakesAt: ContinuousClock.Instant? { wakes.timer }
+
+    private mutating func nextWake() -> [Action] {
+        wakes.nextTimer().map { [.wake($0)] } ?? []
     }
 }

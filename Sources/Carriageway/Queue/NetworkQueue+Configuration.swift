@@ -23,11 +23,29 @@ extension NetworkQueue {
         /// How many retries a host may cost; nil for any number.
         public var retryBudget: RetryBudget? = .default
 
+        /// How many requests a second go out, over all hosts; nil, the default, for any number.
+        public var rateLimit: RateLimit?
+
+        /// How many requests a second go to one host; nil, the default, for any number.
+        public var rateLimitPerHost: RateLimit?
+
         /// Which responses count as a success.
         public var validation = ResponseValidation.default
 
         /// How long an operation may take from its start to its result; nil for ever.
         public var timeout: Duration?
+
+        /// How long one attempt may take from its slot to the end of the response; nil for ever.
+        public var attemptTimeout: Duration?
+
+        /// The most bytes that the body of a response may have in memory, decompressed; nil for any number. Below 0 counts
+        /// as 0.
+        public var maxResponseSize: Int64? {
+            didSet { maxResponseSize = maxResponseSize.map { max(0, $0) } }
+        }
+
+        /// What becomes of redirects; they are followed unless set.
+        public var redirects = RedirectPolicy.follow
 
         /// Changes a request before each of its attempts, as by adding a token.
         ///
@@ -41,11 +59,13 @@ extension NetworkQueue {
     }
 }
 
-/// A configuration that a queue and its operations share.
+/// What a queue and its operations share.
 final class ConfigurationBox: Sendable {
     let value: NetworkQueue.Configuration
+    let authorizer: (any RequestAuthorizer)?
 
-    init(value: NetworkQueue.Configuration) {
+    init(value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?) {
         self.value = value
+        self.authorizer = authorizer
     }
 }

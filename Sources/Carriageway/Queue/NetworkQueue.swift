@@ -40,13 +40,36 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     ///   - session: may be shared by several queues; together they keep within its connections per host.
     ///   - configure: changes the settings from their defaults.
     public init(session: NetworkSession = .shared, configure: (inout Configuration) -> Void = { _ in }) {
+        self.session = session
+        (configurationBox, laneMember) = Self.setUp(over: session, authorizer: nil, configure)
+        super.init()
+    }
+
+    /// A queue whose requests carry a credential, which is renewed when it has expired.
+    ///
+    /// - Parameters:
+    ///   - session: may be shared by several queues; credentials are renewed over it, past every queue.
+    ///   - authentication: may be shared by several queues, also of several sessions.
+    ///   - configure: changes the settings from their defaults.
+    public init<A: Authenticator>(
+        session: NetworkSession = .shared, authentication: Authentication<A>,
+        configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        self.session = session
+        (configurationBox, laneMember) = Self.setUp(over: session, authorizer: authentication, configure)
+        super.init()
+    }
+
+    private static func setUp(
+        over session: NetworkSession, authorizer: (any RequestAuthorizer)?, _ configure: (inout Configuration) -> Void
+    ) -> (ConfigurationBox, Lane.MemberID) {
         var configuration = Configuration()
         configure(&configuration)
-        self.session = session
-        configurationBox = ConfigurationBox(value: configuration)
-        laneMember = session.lane.join(
-            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost)
-        super.init()
+        let member = session.lane.join(
+            limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost,
+            rate: configuration.rateLimit, ratePerHost: configuration.rateLimitPerHost)
+        authorizer?.join(LaneMembership(lane: session.lane, member: member))
+        return (ConfigurationBox(value: configuration, authorizer: authorizer), member)
     }
 
     /// A queue over ``NetworkSession/shared`` with the default settings.
@@ -55,6 +78,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     }
 
     deinit {
+        configurationBox.authorizer?.part(laneMember, of: session.lane)
         session.lane.part(laneMember)
     }
 

@@ -18,15 +18,22 @@ public struct NetworkResponse: Sendable {
     /// Every attempt that was made, in order; the last one succeeded.
     public let attempts: [NetworkAttempt]
 
+    /// The redirects that the last attempt followed, in order; empty if the first URL answered.
+    public let redirects: [NetworkRedirect]
+
     /// The HTTP status code.
     public var statusCode: Int { http.statusCode }
 
     /// A response of given parts, for tests of code that takes one.
-    public init(data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = []) {
+    public init(
+        data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [],
+        redirects: [NetworkRedirect] = []
+    ) {
         self.data = data
         self.http = http
         self.request = request
         self.attempts = attempts
+        self.redirects = redirects
     }
 
     /// The body as a value.

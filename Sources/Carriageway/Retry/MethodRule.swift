@@ -27,9 +27,13 @@ enum MethodRule {
     }
 
     /// Whether `request` may be sent again after `error`.
-    static func allows(_ request: URLRequest, after error: NetworkError, policy: RetryPolicy) -> Bool {
-        let method = request.httpMethod ?? "GET"
-        if error.provesUnsent || policy.retriesNonIdempotent { return true }
+    ///
+    /// - Parameter methodTaken: what a server did before it led on to a GET, whose failure proves nothing then.
+    static func allows(
+        _ request: URLRequest, after error: NetworkError, policy: RetryPolicy, methodTaken: String? = nil
+    ) -> Bool {
+        let method = methodTaken ?? request.httpMethod ?? "GET"
+        if error.provesUnsent && methodTaken == nil || policy.retriesNonIdempotent { return true }
         if request.value(forHTTPHeaderField: "Idempotency-Key") != nil { return true }
         if case .endpointError(let response, _) = error, response.statusCode == 500 {
             return method == "GET" || method == "HEAD" || method == "OPTIONS"

@@ -18,12 +18,16 @@ struct RetryQuestion {
     var request: URLRequest
     /// All attempts so far, the failed one last.
     var attempts: [NetworkAttempt]
+    /// How many of them were sent again for a new credential.
+    var resends = 0
     /// What a custom policy said.
     var decision: RetryDecision
     /// What `shouldRetry(after:)` of the operation said.
     var isWanted: Bool
     /// Whether a byte of a response had come.
     var hasBegunResponse: Bool
+    /// The method that was sent first, where a server has done what that asked and led on to a GET.
+    var methodTaken: String?
     /// Whether this operation was once tried again at once because its connection had died idle.
     var hasRetriedIdleConnection: Bool
     /// Nil where no budget is kept.
@@ -42,15 +46,18 @@ struct RetryQuestion {
             return .giveUp(decision == .automatic && !error.shouldRetry ? .notTransient : .declined)
         }
         if hasBeenMisdirectedTwice { return .giveUp(.notTransient) }
-        guard MethodRule.allows(request, after: error, policy: policy) else {
-            let isIdempotent = MethodRule.isIdempotent(request.httpMethod ?? "GET")
+        guard MethodRule.allows(request, after: error, policy: policy, methodTaken: methodTaken) else {
+            let isIdempotent = MethodRule.isIdempotent(method)
             return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
         }
         guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
-        guard attempts.count <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
+        guard sends <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
         if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }
         return timed()
     }
+
+    /// The attempts that count as tries.
+    private var sends: Int { attempts.count - resends }
 
     private var cost: Int {
         guard let budget else { return 0 }
@@ -67,7 +74,7 @@ struct RetryQuestion {
 
     private func delay(asked: Duration?) -> Duration {
         if isIdleConnectionLoss, decision == .automatic { return .zero }
-        var delay = policy.backoff.delay(beforeRetry: attempts.count, isBusy: isBusy, random: random)
+        var delay = policy.backoff.delay(beforeRetry: sends, isBusy: isBusy, random: random)
         if case .retryAfter(let wanted) = decision { delay = wanted.saturated }
         guard let asked, asked > .zero else { return delay }
         // Not all who were told the same time shall come at the same moment.
@@ -78,8 +85,10 @@ struct RetryQuestion {
     /// A kept-alive connection that the server closed while it was idle: nothing is wrong, so once there is no wait.
     var isIdleConnectionLoss: Bool {
         error.isLostConnection && !hasBegunResponse && !hasRetriedIdleConnection
-            && MethodRule.isSafe(request.httpMethod ?? "GET")
+            && MethodRule.isSafe(method)
     }
+
+    private var method: String { methodTaken ?? request.httpMethod ?? "GET" }
 
     private var isBusy: Bool {
         guard let status = error.response?.statusCode else { return false }

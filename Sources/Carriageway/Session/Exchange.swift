@@ -14,6 +14,7 @@ final class Exchange: Sendable {
         let http: HTTPURLResponse
         let data: Data
         let request: URLRequest
+        var redirects: [NetworkRedirect] = []
     }
 
     /// How the exchange ended.
@@ -23,9 +24,13 @@ final class Exchange: Sendable {
         let hasBegunResponse: Bool
         /// The request as it was sent last.
         let request: URLRequest
+        /// Whether it carried the credential of an ``Authentication``.
+        let isAuthorized: Bool
+        /// The method that was sent first, where a server has done what that asked and led on to a GET.
+        let methodTaken: String?
     }
 
-    private enum Phase {
+    enum Phase {
         /// No task is alive: before the first, between two of a redirect, after the last.
         case between
         case running(Int)
@@ -34,18 +39,27 @@ final class Exchange: Sendable {
         case ended
     }
 
-    private struct State {
+    struct State {
         var phase = Phase.between
+        /// What is to be sent, without the credential: so that cannot go along with a redirect.
         var request: URLRequest
+        /// What was sent last.
+        var sent: URLRequest?
+        var isAuthorized = false
         /// Opened anew for each task.
         var body: TransportBody
-        var redirects = 0
         var response: HTTPURLResponse?
         var data = Data()
+        /// Where the response leads; nil if it is the answer.
+        var onward: Redirect?
+        /// How many bytes have come of a body that is of no interest.
+        var skipped = 0
+        var redirects: [NetworkRedirect] = []
+        var methodTaken: String?
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
-        var idleTimer: ScheduledTimer?
+        var watches = Watches()
 
         var isOver: Bool {
             switch phase {
@@ -53,31 +67,55 @@ final class Exchange: Sendable {
             case .abandoned, .ended: true
             }
         }
+
+        /// Whether no task is alive and another may be started.
+        var canGoOn: Bool {
+            if case .between = phase { failure == nil } else { false }
+        }
     }
 
-    private let session: NetworkSession
-    private let state: Locked<State>
-    private let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
+    /// What goes on beside the task, and ends with the exchange.
+    struct Watches {
+        var idleTimer: ScheduledTimer?
+        var attemptTimer: ScheduledTimer?
+        /// The caller is being asked about a redirect.
+        var question: Task<Void, Never>?
+
+        func cancel() {
+            idleTimer?.cancel()
+            attemptTimer?.cancel()
+            question?.cancel()
+        }
+    }
+
+    let session: NetworkSession
+    let settings: ExchangeSettings
+    let state: Locked<State>
+    let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
-    /// An exchange that has not begun; `request` is a checked one.
+    /// An exchange that has not begun; `request` is a checked one, without the credential.
     ///
     /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
         request: URLRequest, body: TransportBody? = nil, session: NetworkSession,
+        settings: ExchangeSettings = ExchangeSettings(),
         onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
+        self.settings = settings
         self.onBytes = onBytes
         self.onEnd = onEnd
         let body = body ?? TransportBody(of: request)
+        let request = request.adding(session.headers)
         state = Locked(State(request: request, body: body, lastActivity: session.time.now))
     }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
+        watchWholeTime()
         send()
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in
@@ -87,11 +125,18 @@ final class Exchange: Sendable {
         if isEnded { session.close(self) }
     }
 
-    private func send() {
-        let (request, body) = state.withLock { ($0.request, $0.body) }
+    /// Starts a task for the request, unless the exchange is over.
+    func send() {
+        let request: URLRequest
+        do throws(NetworkError) {
+            request = try stamped()
+        } catch {
+            return fail(with: error)
+        }
+        let body = state.withLock { $0.body }
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
-                guard case .between = state.phase else { return false }
+                guard state.canGoOn else { return false }
                 state.phase = .running(identifier)
                 return true
             }
@@ -103,24 +148,39 @@ final class Exchange: Sendable {
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
     }
 
+    /// The request with the credential, if that may go to where it goes.
+    private func stamped() throws(NetworkError) -> URLRequest {
+        var request = state.withLock { $0.request }
+        if let stamp = settings.stamp {
+            let isAuthorized = stamp.apply(&request)
+            if isAuthorized {
+                request = try RequestCheck.checked(request, takesIPv6: session.transport.takesIPv6Addresses)
+            }
+            state.withLock { $0.isAuthorized = isAuthorized }
+        }
+        let sent = request
+        state.withLock { $0.sent = sent }
+        return request
+    }
+
     /// Ends the exchange without a word: its owner has no use for it any longer. No task starts after this returns.
     ///
     /// - Parameter onRelease: called once the task that runs has ended and its connection is free. Until then a further
     ///   task could be one too many for the transport, and wait inside it.
     /// - Returns: whether `onRelease` will be called; it is not if no task runs.
     func abandon(onRelease: @escaping @Sendable () -> Void) -> Bool {
-        let (running, timer): (Int?, ScheduledTimer?) = state.withLock { state in
+        let (running, watches): (Int?, Watches) = state.withLock { state in
             state.data = Data()
             switch state.phase {
             case .running(let identifier):
                 state.phase = .abandoned(identifier, onRelease: onRelease)
-                return (identifier, state.idleTimer)
+                return (identifier, state.watches)
             case .between, .abandoned, .ended:
                 state.phase = .ended
-                return (nil, state.idleTimer)
+                return (nil, state.watches)
             }
         }
-        timer?.cancel()
+        watches.cancel()
         guard let running else {
             session.close(self)
             return false
@@ -151,111 +211,19 @@ final class Exchange: Sendable {
         switch step {
         case .nothing: break
         case .cancel(let identifier): session.transport.cancel(identifier)
-        case .end: end(failure: error)
-        }
-    }
-}
-
-// MARK: - Events of the transport, by way of the router
-
-extension Exchange {
-    func received(_ response: HTTPURLResponse, by identifier: Int) {
-        record(by: identifier) { state in
-            // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
-            state.response = response
-            state.data = Data()
+        // Elsewhere: the lane may be giving out many slots in a row.
+        case .end: session.pipeline.async { self.finish(failure: error) }
         }
     }
 
-    func received(_ data: Data, by identifier: Int) {
-        let progress: (received: Int64, response: HTTPURLResponse?)? = record(by: identifier) { state in
-            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return (Int64(state.data.count), state.response)
-        }
-        if let progress { onBytes(progress.received, progress.response) }
-    }
-
-    func sent() {
-        let now = session.time.now
-        state.withLock { $0.lastActivity = now }
-    }
-
-    func completed(by identifier: Int, error: NetworkError?) {
-        enum Step {
-            case nothing
-            case hop
-            case end(NetworkError?)
-            case release(@Sendable () -> Void)
-        }
-        let step: Step = state.withLock { state in
-            if case .abandoned(identifier, let onRelease) = state.phase {
-                state.phase = .ended
-                return .release(onRelease)
-            }
-            guard case .running(identifier) = state.phase else { return .nothing }
-            state.phase = .between
-            if let failure = state.failure { return .end(failure) }
-            if let error { return .end(error) }
-            guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
-            switch Redirect(of: response, to: state.request, followed: state.redirects) {
-            case .stay: return .end(nil)
-            case .refuse(let code): return .end(.urlError(URLError(code)))
-            case .follow(let next):
-                // A redirect that changes the method, to GET, leaves the body behind.
-                if next.httpMethod != state.request.httpMethod { state.body = .none }
-                state.request = next
-                state.redirects += 1
-                state.response = nil
-                state.data = Data()
-                return .hop
-            }
-        }
-        switch step {
-        case .nothing: break
-        case .hop: session.pipeline.async { self.hop() }
-        // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): finish(failure: error)
-        case .release(let onRelease):
-            session.close(self)
-            onRelease()
-        }
-    }
-
-    /// Sends the request that a redirect led to; it is checked as the first one was.
-    private func hop() {
-        do throws(NetworkError) {
-            let checked = try RequestCheck.checked(
-                state.withLock { $0.request }, takesIPv6: session.transport.takesIPv6Addresses)
-            state.withLock { $0.request = checked }
-            send()
-        } catch {
-            // The server sent us to a place that there cannot be.
-            fail(with: .urlError(URLError(.badURL)))
-        }
-    }
-
-    @discardableResult
-    private func record<Result>(by identifier: Int, _ change: (inout State) -> Result) -> Result? {
-        let now = session.time.now
-        return state.withLock { state in
-            guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
-            state.lastActivity = now
-            return change(&state)
-        }
-    }
-
-    /// Ends an exchange that has no task. Elsewhere: the lane may be giving out many slots in a row.
-    private func end(failure: NetworkError?) {
-        session.pipeline.async { self.finish(failure: failure) }
-    }
-
-    private func finish(failure: NetworkError?) {
-        let (outcome, timer): (Outcome?, ScheduledTimer?) = state.withLock { state in
-            if state.isOver { return (nil, state.idleTimer) }
+    /// Ends an exchange that has no task, with what has come or with a failure.
+    func finish(failure: NetworkError?) {
+        let (outcome, watches): (Outcome?, Watches) = state.withLock { state in
+            if state.isOver { return (nil, state.watches) }
             state.phase = .ended
-            return (Self.outcome(of: &state, failure: failure), state.idleTimer)
+            return (Self.outcome(of: &state, failure: state.failure ?? failure), state.watches)
         }
-        timer?.cancel()
+        watches.cancel()
         session.close(self)
         if let outcome { onEnd(outcome) }
     }
@@ -265,48 +233,16 @@ extension Exchange {
             if let failure {
                 .failure(failure)
             } else if let response = state.response {
-                .success(Reply(http: response, data: state.data, request: state.request))
+                .success(
+                    Reply(
+                        http: response, data: state.data, request: state.sent ?? state.request,
+                        redirects: state.redirects))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
             }
         state.data = Data()
-        return Outcome(result: result, hasBegunResponse: state.response != nil, request: state.request)
-    }
-}
-
-// MARK: - Idle timeout, where the transport's own is too coarse
-
-extension Exchange {
-    private func watchIdleTime(_ timeout: Duration) {
-        let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
-            [weak self] in self?.idleTimeCameUp(timeout)
-        }
-        // The one before, as of the request that a redirect answered, is over.
-        let unwanted = state.withLock { state in
-            guard !state.isOver else { return timer as ScheduledTimer? }
-            defer { state.idleTimer = timer }
-            return state.idleTimer
-        }
-        unwanted?.cancel()
-    }
-
-    private func idleTimeCameUp(_ timeout: Duration) {
-        let now = session.time.now
-        let isIdle: Bool? = state.withLock { state in
-            state.isOver ? nil : state.lastActivity.advanced(by: timeout) <= now
-        }
-        switch isIdle {
-        case nil: break
-        case true?: fail(with: .urlError(URLError(.timedOut)))
-        case false?: watchIdleTime(timeout)
-        }
-    }
-}
-
-extension HTTPURLResponse {
-    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
-    var bodyLength: Int64 {
-        let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-        return coding == "identity" ? expectedContentLength : -1
+        return Outcome(
+            result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
+            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken)
     }
 }

@@ -18,6 +18,8 @@ public final class NetworkSession: Sendable {
     let lane: Lane
     let time: any TimeSource
     let random: @Sendable () -> Double
+    /// What requests get that do not have it. Kept from the transport: it would send it to wherever a redirect leads.
+    let headers: [String: String]
     let spending = Locked(RetrySpending())
     /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
     let pipeline = DispatchQueue(label: "carriageway.pipeline")
@@ -39,18 +41,19 @@ public final class NetworkSession: Sendable {
     public convenience init(
         configuration: URLSessionConfiguration = .ephemeral, transport: TransportKind = .urlSession
     ) {
-        self.init { transport.make(configuration, $0) }
+        self.init(headers: configuration.sendableHeaders) { transport.make(configuration, $0) }
     }
 
     package init(
         time: any TimeSource = SystemTime.shared,
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, headers: [String: String] = [:],
         transport: (any TransportEvents) -> any Transport
     ) {
         router = DelegateRouter()
         self.transport = transport(router)
         self.time = time
         self.random = random
+        self.headers = headers
         lane = Lane(connectionsPerHost: self.transport.maxConnectionsPerHost, time: time)
     }
 

@@ -19,8 +19,11 @@ enum Redirect: Equatable {
     /// How many redirects one attempt follows.
     static let limit = 20
 
-    init(of response: HTTPURLResponse, to request: URLRequest, followed: Int) {
-        guard [301, 302, 303, 307, 308].contains(response.statusCode), let origin = request.url,
+    init(
+        of response: HTTPURLResponse, to request: URLRequest, followed: Int, allowsInsecure: Bool = false,
+        confidentialHeaders: Set<String> = []
+    ) {
+        guard Self.leadsOn(response.statusCode), let origin = request.url,
             let location = response.value(forHTTPHeaderField: "Location")?.trimmingCharacters(in: .whitespaces),
             !location.isEmpty, let target = Self.target(location, from: origin)
         else {
@@ -35,14 +38,25 @@ enum Redirect: Equatable {
             self = .refuse(.unsupportedURL)
             return
         }
-        if origin.scheme == "https", target.scheme == "http" {
+        if origin.scheme == "https", target.scheme == "http", !allowsInsecure {
             self = .refuse(.appTransportSecurityRequiresSecureConnection)
             return
         }
-        self = Self.step(from: request, to: target, status: response.statusCode)
+        self = Self.step(
+            from: request, to: target, status: response.statusCode, confidentialHeaders: confidentialHeaders)
     }
 
-    private static func step(from request: URLRequest, to target: URL, status: Int) -> Redirect {
+    /// Whether a response with this status leads on, if it says where to.
+    static func leadsOn(_ status: Int) -> Bool {
+        switch status {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    private static func step(
+        from request: URLRequest, to target: URL, status: Int, confidentialHeaders: Set<String>
+    ) -> Redirect {
         var next = request
         next.url = target
         let method = request.httpMethod ?? "GET"
@@ -57,11 +71,7 @@ enum Redirect: Equatable {
             // The stream has been read: it cannot be sent a second time.
             return .stay
         }
-        if request.hostKey != next.hostKey || request.url?.scheme != next.url?.scheme {
-            for header in ["Authorization", "Cookie", "Proxy-Authorization"] {
-                next.setValue(nil, forHTTPHeaderField: header)
-            }
-        }
+        if !next.hasSameOrigin(as: request) { next.removeConfidentialHeaders(further: confidentialHeaders) }
         return .follow(next)
     }
 

@@ -19,6 +19,9 @@ package protocol Transport: AnyObject, Sendable {
     /// How long a transfer may be idle, if the session is to keep the time; nil if the transport does so itself.
     func idleTimeoutToKeep(for request: URLRequest) -> Duration?
 
+    /// How long an attempt may take in all, if the session is to keep the time; nil if the transport does so itself.
+    var wholeTimeoutToKeep: Duration? { get }
+
     /// Makes a task and starts it.
     ///
     /// - Parameters:
@@ -59,4 +62,8 @@ package protocol TransportEvents: AnyObject, Sendable {
     func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64)
     /// The task has ended: no further event comes. Without an error the response is complete.
     func task(_ identifier: Int, completedWith error: NetworkError?)
+}
+
+extension Transport {
+    package var wholeTimeoutToKeep: Duration? { nil }
 }

@@ -10,12 +10,8 @@ extension URLSessionConfiguration {
     /// A copy that a session can be made with.
     func adapted() -> URLSessionConfiguration {
         guard let copy = self.copy() as? URLSessionConfiguration else { return self }
-        // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
-        copy.httpAdditionalHeaders = copy.httpAdditionalHeaders?.reduce(into: [:]) { headers, header in
-            let name = header.key.base as? String ?? "\(header.key.base)"
-            let value = header.value as? String ?? "\(header.value)"
-            if RequestCheck.isSendable(name, value) { headers[name] = value }
-        }
+        // The session adds them itself, to the requests but not to those that a redirect leads to.
+        copy.httpAdditionalHeaders = nil
         // What is no number of seconds means the default.
         if !(copy.timeoutIntervalForRequest > 0) { copy.timeoutIntervalForRequest = 60 }
         #if canImport(FoundationNetworking)
@@ -26,6 +22,31 @@ extension URLSessionConfiguration {
             copy.timeoutIntervalForRequest = min(copy.timeoutIntervalForRequest, Self.longestTimeout)
         #endif
         return copy
+    }
+
+    /// A copy with a few connections more for each host than slots are given out: a request past every queue, as to renew
+    /// a token, would else wait for those that wait for it.
+    func withSpareConnections() -> URLSessionConfiguration {
+        guard httpMaximumConnectionsPerHost > 0, let copy = self.copy() as? URLSessionConfiguration else { return self }
+        let (sum, isTooLarge) = httpMaximumConnectionsPerHost.addingReportingOverflow(4)
+        if !isTooLarge { copy.httpMaximumConnectionsPerHost = sum }
+        return copy
+    }
+
+    /// How long an attempt may take in all; nil for the default, a week, which is not worth a timer for each request.
+    var wholeTimeout: Duration? {
+        let timeout = timeoutIntervalForResource
+        return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+    }
+
+    /// The headers that all requests get, those left out that cannot be sent.
+    var sendableHeaders: [String: String] {
+        // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
+        (httpAdditionalHeaders ?? [:]).reduce(into: [:]) { headers, header in
+            let name = header.key.base as? String ?? "\(header.key.base)"
+            let value = header.value as? String ?? "\(header.value)"
+            if RequestCheck.isSendable(name, value) { headers[name] = value }
+        }
     }
 
     /// A year: Foundation on Linux traps on a timeout that does not fit an integer.
@@ -47,6 +68,16 @@ extension URLRequest {
             if timeoutInterval == 60 { return usual }
         #endif
         return timeoutInterval > 0 ? timeoutInterval : 60
+    }
+
+    /// The request with those of the headers that it does not have.
+    func adding(_ headers: [String: String]) -> URLRequest {
+        guard !headers.isEmpty else { return self }
+        var copy = self
+        for (name, value) in headers where self.value(forHTTPHeaderField: name) == nil {
+            copy.setValue(value, forHTTPHeaderField: name)
+        }
+        return copy
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.

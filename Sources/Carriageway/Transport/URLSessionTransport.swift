@@ -16,9 +16,10 @@ final class URLSessionTransport: Transport {
 
     init(configuration: URLSessionConfiguration, events: any TransportEvents) {
         self.configuration = configuration.adapted()
-        line = URLSessionLine(number: 0, configuration: self.configuration, events: events)
+        let roomy = self.configuration.withSpareConnections()
+        line = URLSessionLine(number: 0, configuration: roomy, events: events)
         #if canImport(FoundationNetworking)
-            freshLine = URLSessionLine(number: 1, configuration: self.configuration, events: events)
+            freshLine = URLSessionLine(number: 1, configuration: roomy, events: events)
         #endif
     }
 
@@ -81,6 +82,11 @@ final class URLSessionTransport: Transport {
             return nil
         #endif
     }
+
+    #if canImport(FoundationNetworking)
+        // Foundation on Linux does not look at it.
+        var wholeTimeoutToKeep: Duration? { configuration.wholeTimeout }
+    #endif
 
     private func idleTimeout(of request: URLRequest) -> TimeInterval {
         request.idleTimeout(usual: configuration.timeoutIntervalForRequest)

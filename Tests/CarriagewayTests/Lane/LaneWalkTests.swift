@@ -15,6 +15,35 @@ private struct LaneModel {
         var isActive = false
     }
 
+    /// A rate, said with a bucket that fills: so much time is in it, and a request takes so much.
+    struct Bucket {
+        let limit: RateLimit?
+        var level: Duration
+        var filled: ContinuousClock.Instant
+
+        init(_ limit: RateLimit?, now: ContinuousClock.Instant) {
+            self.limit = limit
+            level = limit.map { $0.interval * $0.burst } ?? .zero
+            filled = now
+        }
+
+        func level(at now: ContinuousClock.Instant) -> Duration {
+            limit.map { min(level + (now - filled), $0.interval * $0.burst) } ?? .zero
+        }
+
+        func mayGo(at now: ContinuousClock.Instant) -> Bool { limit.map { level(at: now) >= $0.interval } ?? true }
+
+        func isFull(at now: ContinuousClock.Instant) -> Bool {
+            limit.map { level(at: now) == $0.interval * $0.burst } ?? true
+        }
+
+        mutating func change(by requests: Int, at now: ContinuousClock.Instant) {
+            guard let limit else { return }
+            level = min(level(at: now) + limit.interval * requests, limit.interval * limit.burst)
+            filled = now
+        }
+    }
+
     struct Queue {
         var identifier: Lane.MemberID
         let limit: Int
@@ -23,6 +52,8 @@ private struct LaneModel {
         var active = 0
         var activePerHost = [Int](repeating: 0, count: LaneWalk.hosts.count)
         var entrants = 0
+        var bucket: Bucket
+        var bucketPerHost: [Bucket]
 
         func isHeld(for entrant: Entrant) -> Bool {
             holds.contains(.suspended) || holds.contains(.cancelling)
@@ -41,7 +72,8 @@ private struct LaneModel {
     func mayGo(_ entrant: Entrant, now: ContinuousClock.Instant) -> Bool {
         let queue = queues[entrant.member]
         guard !entrant.isActive, queue.active < queue.limit, !queue.isHeld(for: entrant),
-            queue.activePerHost[entrant.host] < queue.limitPerHost
+            queue.activePerHost[entrant.host] < queue.limitPerHost, queue.bucket.mayGo(at: now),
+            queue.bucketPerHost[entrant.host].mayGo(at: now)
         else { return false }
         if let until = heldUntil[entrant.host], until > now { return false }
         return connectionsPerHost.map { activePerHost[entrant.host] + outsiders[entrant.host] < $0 } ?? true
@@ -64,8 +96,14 @@ private struct LaneModel {
             guard let best else { return admitted }
             entrants[best.client]?.isActive = true
             count(best.entrant, 1)
+            turn(best.entrant, -1, now: now)
             admitted.append((best.client, best.entrant.round))
         }
+    }
+
+    mutating func turn(_ entrant: Entrant, _ change: Int, now: ContinuousClock.Instant) {
+        queues[entrant.member].bucket.change(by: change, at: now)
+        queues[entrant.member].bucketPerHost[entrant.host].change(by: change, at: now)
     }
 
     mutating func count(_ entrant: Entrant, _ change: Int) {
@@ -87,19 +125,31 @@ private struct LaneWalk {
     var now = ContinuousClock.now
     var round = 0
     var stepNumber = 0
+    /// What the one timer is set to.
+    var timer: ContinuousClock.Instant?
 
     init(random: inout SeededRandom) {
         let connections = random.once(in: 3) ? nil : 1 + random.below(5)
         lane = Lane.State(connectionsPerHost: connections)
         model = LaneModel(connectionsPerHost: connections)
         model.entrants = clients.map { _ in nil }
-        for _ in 0..<3 { join(limit: random.below(8), limitPerHost: random.below(5), at: nil) }
+        for _ in 0..<3 { join(at: nil, &random) }
     }
 
-    private mutating func join(limit: Int, limitPerHost: Int, at index: Int?) {
-        let identifier = lane.join(limit: limit, limitPerHost: limitPerHost)
+    /// Of a rate that has an exact interval.
+    private static func rate(_ random: inout SeededRandom) -> RateLimit? {
+        guard random.once(in: 3) else { return nil }
+        return RateLimit(requestsPerSecond: [16, 32, 64][random.below(3)], burst: 1 + random.below(5))
+    }
+
+    private mutating func join(at index: Int?, _ random: inout SeededRandom) {
+        let (limit, limitPerHost) = (random.below(8), random.below(5))
+        let (rate, ratePerHost) = (Self.rate(&random), Self.rate(&random))
+        let identifier = lane.join(limit: limit, limitPerHost: limitPerHost, rate: rate, ratePerHost: ratePerHost)
         let queue = LaneModel.Queue(
-            identifier: identifier, limit: max(1, limit), limitPerHost: max(1, limitPerHost))
+            identifier: identifier, limit: max(1, limit), limitPerHost: max(1, limitPerHost),
+            bucket: LaneModel.Bucket(rate, now: now),
+            bucketPerHost: Self.hosts.map { _ in LaneModel.Bucket(ratePerHost, now: now) })
         if let index { model.queues[index] = queue } else { model.queues.append(queue) }
     }
 
@@ -108,7 +158,17 @@ private struct LaneWalk {
     /// The actions must be what the model says.
     private mutating func compare(_ actions: [Lane.Action]) throws {
         let expected = model.admissions(now: now).map { Lane.Action.admit(identifier($0.client), round: $0.round) }
+        let actions = admissions(actions)
         try demand(actions == expected, "step \(stepNumber): admitted \(actions), should be \(expected)")
+    }
+
+    /// The actions but for the wake-up, which the machine asks for only if it comes before the one that is set.
+    private mutating func admissions(_ actions: [Lane.Action]) -> [Lane.Action] {
+        actions.filter { action in
+            guard case .wake(let instant) = action else { return true }
+            timer = instant
+            return false
+        }
     }
 
     mutating func step(_ random: inout SeededRandom) throws {
@@ -160,7 +220,7 @@ private struct LaneWalk {
     /// Word of a round that is over changes nothing.
     private mutating func late(_ client: Int) throws {
         let before = model.entrants[client]?.round ?? 0
-        let left = lane.leave(identifier(client), round: before - 1, now: now)
+        let left = admissions(lane.leave(identifier(client), round: before - 1, now: now))
         let (isConfirmed, actions) = lane.confirm(identifier(client), round: before - 1, now: now)
         let given = lane.giveBack(identifier(client), round: before - 1, next: round + 1, now: now)
         try demand(
@@ -174,6 +234,7 @@ private struct LaneWalk {
         if goesBack {
             model.entrants[client]?.isActive = false
             model.count(entrant, -1)
+            model.turn(entrant, 1, now: now)
         }
         let (isConfirmed, actions) = lane.confirm(identifier(client), round: entrant.round, now: now)
         try demand(isConfirmed == !goesBack, "step \(stepNumber): confirm says \(isConfirmed)")
@@ -208,18 +269,24 @@ private struct LaneWalk {
 
     private mutating func hold(_ host: Int, for time: Duration) throws {
         let instant = now.advanced(by: time)
-        let isLonger = model.heldUntil[host].map { $0 < instant } ?? true
-        if isLonger { model.heldUntil[host] = instant }
-        let actions = lane.hold(host: Self.hosts[host], until: instant)
-        try demand(actions == (isLonger ? [.wake(instant)] : []), "step \(stepNumber): hold says \(actions)")
+        if model.heldUntil[host].map({ $0 < instant }) ?? true { model.heldUntil[host] = instant }
+        let actions = admissions(lane.hold(host: Self.hosts[host], until: instant))
+        try demand(actions.isEmpty, "step \(stepNumber): hold says \(actions)")
     }
 
+    /// Time passes, and the machine is woken when it asked to be, and at no other time.
     private mutating func pass(_ time: Duration) throws {
-        now = now.advanced(by: time)
-        for host in model.heldUntil.indices where model.heldUntil[host].map({ $0 <= now }) ?? false {
-            model.heldUntil[host] = nil
+        let end = now.advanced(by: time)
+        while let next = timer, next <= end {
+            timer = nil
+            now = max(now, next)
+            for host in model.heldUntil.indices where model.heldUntil[host].map({ $0 <= now }) ?? false {
+                model.heldUntil[host] = nil
+            }
+            try compare(lane.advance(to: now))
+            try demand(timer == lane.wakesAt, "step \(stepNumber): the timer is not what the machine expects")
         }
-        try compare(lane.advance(to: now))
+        now = end
     }
 
     private mutating func outsider(_ host: Int, _ comes: Bool) throws {
@@ -236,7 +303,7 @@ private struct LaneWalk {
     private mutating func replace(_ queue: Int, _ random: inout SeededRandom) {
         guard model.queues[queue].entrants == 0 else { return }
         lane.part(model.queues[queue].identifier)
-        join(limit: random.below(8), limitPerHost: random.below(5), at: queue)
+        join(at: queue, &random)
     }
 
     private func check() throws {
@@ -262,7 +329,11 @@ private struct LaneWalk {
             let active = model.activePerHost[index] + model.outsiders[index]
             try demand((state?.active ?? 0) == active, "step \(stepNumber): connections of \(host)")
             let isBusy = active > 0 || model.heldUntil[index] != nil || model.entrants.contains { $0?.host == index }
-            try demand((state != nil) == isBusy, "step \(stepNumber): host \(host) is listed: \(state != nil)")
+            let isPaced = model.queues.contains { !$0.bucketPerHost[index].isFull(at: now) }
+            try demand(state != nil || !isBusy && !isPaced, "step \(stepNumber): host \(host) is not listed")
+            // A host of which only a rate is remembered is forgotten in time.
+            let isForgotten = state == nil || !(state?.paces.isEmpty ?? true)
+            try demand(isBusy || isForgotten, "step \(stepNumber): host \(host) is listed")
         }
         for member in lane.members.values {
             try demand(member.heads.count <= 64 + 2 * member.buckets.count, "step \(stepNumber): heads pile up")
@@ -282,6 +353,7 @@ private struct LaneWalk {
         for host in model.outsiders.indices {
             while model.outsiders[host] > 0 { try outsider(host, false) }
         }
+        try pass(.seconds(10))
         try demand(lane.tickets.isEmpty && lane.hosts.isEmpty && lane.hostIDs.isEmpty, "something is left over")
         try demand(lane.members.values.allSatisfy { $0.buckets.isEmpty && $0.active == 0 }, "a bucket is left over")
     }

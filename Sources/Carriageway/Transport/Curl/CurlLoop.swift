@@ -115,7 +115,7 @@
         }
 
         private func start(_ request: CurlRequest) {
-            let transfer = CurlTransfer(request, now: now, totalTimeout: settings.totalTimeout)
+            let transfer = CurlTransfer(request, now: now)
             if let failure = request.failure { return events.task(request.identifier, completedWith: failure) }
             guard let multi, let handle = spare.popLast() ?? CurlHandle(loop: self, settings: settings) else {
                 let failure = TransportUnavailable(reason: "libcurl has no memory")
@@ -166,7 +166,7 @@
             let late = active.values.filter { ($0.transfer?.deadline ?? .max) <= now }
             for handle in late {
                 let url = handle.transfer?.request.url
-                handle.transfer?.failure = .urlError(.curl(.timedOut, "the transfer took too long", url))
+                handle.transfer?.failure = .urlError(.curl(.timedOut, "the transfer was idle for too long", url))
                 finish(handle, code: CWCURL_OPERATION_TIMEDOUT)
             }
             nextDeadline = active.values.reduce(.max) { min($0, $1.transfer?.deadline ?? .max) }

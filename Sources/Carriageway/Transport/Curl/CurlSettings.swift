@@ -11,26 +11,18 @@
         let maxConnectionsPerHost: Int
         /// Seconds.
         private let usualIdleTimeout: TimeInterval
-        /// How long one exchange may take in all, in nanoseconds.
-        let totalTimeout: UInt64
+        let wholeTimeout: Duration?
         let options: CurlOptions
 
         init(_ configuration: URLSessionConfiguration, options: CurlOptions) {
             let configuration = configuration.adapted()
-            var headers: [(name: String, value: String)] = []
-            for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
-                headers.append((name, value))
-            }
-            let names = headers.map { $0.name.lowercased() }
-            if !names.contains("accept-language"), let languages = Self.languages {
-                headers.append(("Accept-Language", languages))
-            }
-            self.headers = headers
+            // Those of the configuration are the session's to add.
+            headers = Self.languages.map { [("Accept-Language", $0)] } ?? []
             userAgent = "\(ProcessInfo.processInfo.processName) (unknown version) curl/\(CurlLibrary.version)"
             cookies = CurlCookies(configuration)
             maxConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
             usualIdleTimeout = configuration.timeoutIntervalForRequest
-            totalTimeout = Self.nanoseconds(configuration.timeoutIntervalForResource)
+            wholeTimeout = configuration.wholeTimeout
             self.options = options
         }
 

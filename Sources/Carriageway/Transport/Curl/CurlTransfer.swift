@@ -17,7 +17,6 @@
         /// How often libcurl has begun to send the request.
         var sendCount = 0
         var lastActivity: UInt64
-        let end: UInt64
         var isPaused = false
         var isWaitingForBody = false
         /// Whether there is something to hand on.
@@ -25,14 +24,13 @@
         /// What we have found wrong; counts for more than what libcurl says.
         var failure: NetworkError?
 
-        init(_ request: CurlRequest, now: UInt64, totalTimeout: UInt64) {
+        init(_ request: CurlRequest, now: UInt64) {
             self.request = request
             lastActivity = now
-            end = now + totalTimeout
         }
 
-        /// When the transfer has been idle for too long, or has taken too long in all; a paused one is not idle.
-        var deadline: UInt64 { isPaused ? end : min(lastActivity + request.idleTimeout, end) }
+        /// When the transfer has been idle for too long; a paused one is not idle.
+        var deadline: UInt64 { isPaused ? .max : lastActivity + request.idleTimeout }
 
         /// The number of bytes of the request's body; -1 if it is not known.
         var bodyLength: Int64 {

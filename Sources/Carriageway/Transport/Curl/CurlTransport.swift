@@ -26,6 +26,7 @@
         var takesIPv6Addresses: Bool { true }
 
         func idleTimeoutToKeep(for request: URLRequest) -> Duration? { nil }
+        var wholeTimeoutToKeep: Duration? { settings.wholeTimeout }
 
         func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
             // Before the lock is taken: the body's opening is code of the caller.

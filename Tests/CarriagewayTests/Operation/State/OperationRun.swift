@@ -45,6 +45,17 @@ struct OperationRun {
         return words(state.failed(with: error, round: round, now: now))
     }
 
+    mutating func postponed(_ round: Int = 1) -> [String] { words(state.postponed(round: round)) }
+
+    mutating func refused(_ round: Int = 1, with error: NetworkError) -> [String] {
+        words(state.refused(with: error, round: round))
+    }
+
+    /// Nil if the response is the operation's answer.
+    mutating func unauthorized(_ round: Int = 1) -> [String]? {
+        state.unauthorized(Made.status(401), round: round, now: now).map { words($0) }
+    }
+
     mutating func judged(_ verdict: RetryVerdict, _ round: Int = 1, isIdle: Bool = false) -> [String] {
         words(state.judged(verdict, of: failure, round: round, isIdleConnectionRetry: isIdle, now: now))
     }
@@ -85,6 +96,7 @@ struct OperationRun {
             case .build: "build"
             case .enterLine(let round): "enter \(round)"
             case .leaveLine(let round): "leave \(round)"
+            case .giveBack(let round, let next): "give back \(round) for \(next)"
             case .prepare(_, let round): "prepare \(round)"
             case .confirm(_, let round): "confirm \(round)"
             case .send(_, let round): "send \(round)"

@@ -124,7 +124,13 @@ private struct OperationWalk {
             try perform(
                 state.admitted(round: round, needsPreparation: needsPreparation, now: now, date: Made.date))
         case .prepared(let round, let isGood):
-            if state.phase == .preparing, round == state.round, !isGood { endedAttempts += 1 }
+            let isDue = state.phase == .preparing && round == state.round
+            if coin & 0x70 == 0 { return try perform(state.postponed(round: round)) }
+            if coin & 0x1F0 == 0x10 {
+                if isDue { expected = "other" }
+                return try perform(state.refused(with: Self.builtWrong, round: round))
+            }
+            if isDue, !isGood { endedAttempts += 1 }
             try perform(
                 state.prepared(isGood ? .success(Self.request) : .failure(Self.error), round: round, now: now))
         case .confirmed(let round):
@@ -137,6 +143,13 @@ private struct OperationWalk {
         case .failed(let round):
             if state.phase == .onWire, round == state.round {
                 (endedAttempts, exchangesOut) = (endedAttempts + 1, exchangesOut - 1)
+            }
+            if coin & 0x30 == 0 {
+                let before = state.resends
+                let actions = state.unauthorized(Self.error, round: round, now: now)
+                try demand(
+                    (actions == nil) == (before == 2 && state.phase == .onWire && round == state.round), "resends")
+                if let actions { return try perform(actions) }
             }
             try perform(state.failed(with: Self.error, round: round, now: now))
         case .judged(let round):
@@ -167,7 +180,7 @@ private struct OperationWalk {
             default: .retry(after: .milliseconds(random.below(100)), cost: 5)
             }
         if isDue, case .giveUp(let reason) = verdict {
-            let isUsedUp = reason == .noAttemptsLeft && state.attempts.count > 1
+            let isUsedUp = reason == .noAttemptsLeft && state.attempts.count > 1 + state.resends
             expected = isUsedUp ? "inaccessible after \(state.attempts.count), status 503" : "status 503"
         }
         try perform(
@@ -186,6 +199,10 @@ private struct OperationWalk {
                 inLine.insert(round)
                 outstanding.append(.admitted(round: round))
             case .leaveLine(let round): inLine.remove(round)
+            case .giveBack(let round, let next):
+                try demand(inLine == [round] && exchangesOut == 0, "gives back what it has not")
+                inLine = [next]
+                outstanding.append(.admitted(round: next))
             case .prepare(_, let round):
                 try demand(inLine.contains(round), "prepares without a slot")
                 outstanding.append(.prepared(round: round, isGood: coin & 3 != 0))

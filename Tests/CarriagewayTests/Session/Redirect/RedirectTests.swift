@@ -67,6 +67,15 @@ struct RedirectTests {
         #expect(redirect(to: location, from: origin) == .refuse(.appTransportSecurityRequiresSecureConnection))
     }
 
+    @Test("https falls to http if that is allowed, without its credentials")
+    func allowedDowngrade() throws {
+        let origin = Made.request("GET", "https://test.example/", headers: ["Authorization": "a", "X-Own": "1"])
+        let response = Made.response(302, ["Location": "http://test.example/x"], url: "https://test.example/")
+        let next = try #require(onward(Redirect(of: response, to: origin, followed: 0, allowsInsecure: true)))
+        #expect(next.url?.absoluteString == "http://test.example/x")
+        #expect(next.allHTTPHeaderFields == ["X-Own": "1"])
+    }
+
     @Test("http rises to https, and https stays")
     func upgrade() {
         #expect(target("https://test.example/", from: "http://test.example/") == "https://test.example/")
@@ -185,6 +194,39 @@ struct RedirectTests {
         ])
     func sameOrigin(origin: String, location: String) {
         #expect(keptSecrets(origin, to: location) == Self.secrets)
+    }
+
+    @Test(
+        "C37 headers made for keys and tokens stay with their origin too",
+        arguments: [
+            "authorization", "X-API-Key", "x-api-key", "Api-Key", "apikey", "X-Auth-Token", "X-Access-Token",
+            "X-Amz-Security-Token", "X-Goog-Api-Key", "Private-Token", "X-Vault-Token", "X-CSRF-Token", "X-XSRF-TOKEN",
+            "Ocp-Apim-Subscription-Key", "X-Functions-Key", "X-Shopify-Access-Token", "Client-Secret", "DPoP",
+            "Cookie2",
+            "X-RapidAPI-Key", "X_API_KEY", "X-Authorization", "X-Session-Id",
+        ])
+    func keyHeaders(name: String) {
+        #expect(ConfidentialHeaders.contains(name))
+    }
+
+    @Test(
+        "other headers go along",
+        arguments: [
+            "Accept", "Accept-Language", "User-Agent", "Idempotency-Key", "Content-Type", "Range", "If-None-Match",
+            "X-Key",
+            "Key", "X-Request-ID", "X-Author", "X-Tokenizer", "Cache-Key", "Sec-WebSocket-Key", "Origin", "traceparent",
+        ])
+    func plainHeaders(name: String) {
+        #expect(!ConfidentialHeaders.contains(name))
+    }
+
+    @Test("C37 the caller names further ones, in any case")
+    func furtherHeaders() throws {
+        let request = Made.request("GET", "http://a/", headers: ["X-Tenant": "t", "X-Own": "1", "X-Api-Key": "k"])
+        let response = Made.response(307, ["Location": "http://b/"], url: "http://a/")
+        let next = try #require(
+            onward(Redirect(of: response, to: request, followed: 0, confidentialHeaders: ["x-TENANT"])))
+        #expect(next.allHTTPHeaderFields == ["X-Own": "1"])
     }
 
     @Test("no random Location makes it trap")

@@ -1,0 +1,59 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What queues and operations need of an ``Authentication``, whatever its credential is. Reports come on a queue of its
+/// own, outside every lock.
+protocol RequestAuthorizer: AnyObject, Sendable {
+    /// Whether the credential goes to this URL.
+    func covers(_ url: URL) -> Bool
+
+    /// A request that needs the credential has its slot.
+    func authorize(over session: NetworkSession, report: @escaping @Sendable (Authorization) -> Void)
+
+    /// A request that carried the credential got a response.
+    func review(
+        _ response: HTTPURLResponse, _ data: Data, generation: Int, wasResent: Bool,
+        report: @escaping @Sendable (CredentialReview) -> Void)
+
+    /// A queue whose requests wait while the credential is renewed.
+    func join(_ place: LaneMembership)
+    func part(_ member: Lane.MemberID, of lane: Lane)
+}
+
+/// What becomes of a request that has its slot.
+enum Authorization: Sendable {
+    /// It is sent with this.
+    case send(CredentialStamp)
+    /// It goes back in line; there it is held until the credential has been renewed.
+    case wait
+    case fail(NetworkError)
+}
+
+/// What a response says of the credential.
+enum CredentialReview: Sendable {
+    /// The credential is not good any longer: the request goes back in line, for the next one.
+    case sendAgain
+    /// The response is the request's answer.
+    case leave
+}
+
+/// A credential as it goes into the requests of one attempt.
+struct CredentialStamp: Sendable {
+    let generation: Int
+    /// Puts the credential in, if it may go to the request's URL; says whether.
+    let apply: @Sendable (inout URLRequest) -> Bool
+}
+
+/// A queue's membership in a lane.
+struct LaneMembership: Sendable {
+    let lane: Lane
+    let member: Lane.MemberID
+}
+
+/// Marks the task in which a credential is renewed: a request that is made there needs none, else it would wait for itself.
+enum Renewing {
+    @TaskLocal static var isUnderWay = false
+}

@@ -1,0 +1,115 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+// Events of the transport, by way of the router.
+
+extension Exchange {
+    func received(_ response: HTTPURLResponse, by identifier: Int) {
+        let isRead: Bool? = record(by: identifier) { state in
+            // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
+            state.response = response
+            state.data = Data()
+            state.skipped = 0
+            state.onward = self.onward(from: response, state)
+            guard let limit = settings.maxResponseSize, keepsBody(state), hasBody(response, to: state.request),
+                response.bodyLength > limit
+            else { return true }
+            state.failure = .responseTooLarge(limit: limit)
+            return false
+        }
+        if isRead == false { session.transport.cancel(identifier) }
+    }
+
+    func received(_ data: Data, by identifier: Int) {
+        enum Step {
+            case nothing
+            case tell(Int64, HTTPURLResponse?)
+            case cancel
+        }
+        let step: Step? = record(by: identifier) { state in
+            guard keepsBody(state) else {
+                state.skipped += data.count
+                // Not worth the wait; the next connection is.
+                return state.skipped > Self.skippedBodyLimit ? .cancel : .nothing
+            }
+            if let limit = settings.maxResponseSize, Int64(state.data.count) + Int64(data.count) > limit {
+                state.failure = .responseTooLarge(limit: limit)
+                state.data = Data()
+                return .cancel
+            }
+            if state.data.isEmpty { state.data = data } else { state.data.append(data) }
+            return .tell(Int64(state.data.count), state.response)
+        }
+        switch step {
+        case .nothing, nil: break
+        case .tell(let received, let response): onBytes(received, response)
+        case .cancel: session.transport.cancel(identifier)
+        }
+    }
+
+    /// How much of a body is read that nobody will see, so that its connection can be used again.
+    private static let skippedBodyLimit = 64 << 10
+
+    /// Whether the body that comes may be the answer's.
+    private func keepsBody(_ state: State) -> Bool {
+        state.onward == nil || settings.redirects.mayStay
+    }
+
+    /// Whether a length that a response gives is that of a body which comes with it (RFC 9110, section 6.4.1).
+    private func hasBody(_ response: HTTPURLResponse, to request: URLRequest) -> Bool {
+        request.httpMethod != "HEAD" && response.statusCode != 204 && response.statusCode != 304
+    }
+
+    func sent() {
+        let now = session.time.now
+        state.withLock { $0.lastActivity = now }
+    }
+
+    func completed(by identifier: Int, error: NetworkError?) {
+        enum Step {
+            case nothing
+            case hop(ExchangeSettings.Hop)
+            case end(NetworkError?)
+            case release(@Sendable () -> Void)
+        }
+        let step: Step = state.withLock { state in
+            if case .abandoned(identifier, let onRelease) = state.phase {
+                state.phase = .ended
+                return .release(onRelease)
+            }
+            guard case .running(identifier) = state.phase else { return .nothing }
+            state.phase = .between
+            if let failure = state.failure { return .end(failure) }
+            if let error, keepsBody(state) { return .end(error) }
+            guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
+            switch state.onward {
+            case .stay, nil: return .end(nil)
+            case .refuse(let code): return .end(.urlError(URLError(code)))
+            case .follow(let next):
+                return .hop(.init(response: response, previous: state.request, request: next))
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .hop(let hop): follow(hop)
+        // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
+        case .end(let error): finish(failure: error)
+        case .release(let onRelease):
+            session.close(self)
+            onRelease()
+        }
+    }
+
+    @discardableResult
+    private func record<Result>(by identifier: Int, _ change: (inout State) -> Result?) -> Result? {
+        let now = session.time.now
+        return state.withLock { state in
+            guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
+            state.lastActivity = now
+            return change(&state)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+// The time that an attempt may take in all, and its idle timeout where the transport's own is too coarse.
+
+extension Exchange {
+    /// Redirects and the questions about them are part of the attempt.
+    func watchWholeTime() {
+        let timeout = [settings.attemptTimeout, session.transport.wholeTimeoutToKeep].compactMap { $0 }.min()
+        guard let timeout else { return }
+        let timer = session.time.schedule(at: session.time.now.advanced(by: timeout.saturated)) { [weak self] in
+            self?.fail(with: .urlError(URLError(.timedOut)))
+        }
+        let isWanted = state.withLock { state in
+            if !state.isOver { state.watches.attemptTimer = timer }
+            return !state.isOver
+        }
+        if !isWanted { timer.cancel() }
+    }
+
+    func watchIdleTime(_ timeout: Duration) {
+        let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
+            [weak self] in self?.idleTimeCameUp(timeout)
+        }
+        // The one before, as of the request that a redirect answered, is over.
+        let unwanted = state.withLock { state in
+            guard case .running = state.phase else { return timer as ScheduledTimer? }
+            defer { state.watches.idleTimer = timer }
+            return state.watches.idleTimer
+        }
+        unwanted?.cancel()
+    }
+
+    /// Between two requests nothing is on the wire that could be idle.
+    func pauseIdleWatch() {
+        let timer = state.withLock { state in
+            defer { state.watches.idleTimer = nil }
+            return state.watches.idleTimer
+        }
+        timer?.cancel()
+    }
+
+    private func idleTimeCameUp(_ timeout: Duration) {
+        let now = session.time.now
+        let isIdle: Bool? = state.withLock { state in
+            guard case .running = state.phase else { return nil }
+            return state.lastActivity.advanced(by: timeout) <= now
+        }
+        switch isIdle {
+        case nil: break
+        case true?: fail(with: .urlError(URLError(.timedOut)))
+        case false?: watchIdleTime(timeout)
+        }
+    }
+}
+
+extension HTTPURLResponse {
+    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
+    var bodyLength: Int64 {
+        let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+        return coding == "identity" ? expectedContentLength : -1
+    }
+}
