@@ -65,6 +65,8 @@ extension Exchange {
     func deliver(_ data: Data, by identifier: Int) -> Bool {
         let delivery: Delivery? = record(by: identifier) { state in
             state.delivery.received += Int64(data.count)
+            // What goes into memory counts itself.
+            if state.delivery.isTaken { state.measured.bytesReceived += Int64(data.count) }
             return state.delivery
         }
         // Of a task that is over, or of a response that was turned down.
