@@ -34,6 +34,7 @@ struct LinePlace {
     let session: NetworkSession
     let host: String
     var round: Int
+    var entered: ContinuousClock.Instant
 
     func leave(_ operation: NetworkOperation) {
         if let queue {
@@ -92,11 +93,15 @@ extension NetworkOperation {
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
     func apply(_ event: (inout Shared) -> [OperationState.Action]) {
-        let actions = shared.withLock { shared in
+        let (actions, observers) = shared.withLock { shared in
+            let phase = shared.state.phase
             let actions = event(&shared)
             if case .giveBack(_, let next)? = actions.first { shared.place?.round = next }
-            return actions
+            let observers = shared.observers
+            if let observers { shared.note(actions, after: phase, in: observers) }
+            return (actions, observers)
         }
+        observers?.handOn()
         perform(actions)
     }
 
@@ -108,7 +113,9 @@ extension NetworkOperation {
             case .build: build()
             case .enterLine(let round): enterLine(round)
             case .leaveLine(let round): if !isSlotHeldByTask { leaveLine(round) }
-            case .giveBack(let round, let next): giveBack(round, next)
+            case .giveBack(let round, let next):
+                releaseProbe()
+                giveBack(round, next)
             case .prepare(let request, let round): prepare(request, round)
             case .confirm(let request, let round): confirm(request, round)
             case .send(let request, let round): send(request, round)
@@ -126,9 +133,12 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place, destination) = shared.withLock { ($0.running.takeAll(), $0.place, $0.destination) }
+        let (parts, place, destination, hasCircuit) = shared.withLock {
+            ($0.running.takeAll(), $0.place, $0.destination, $0.configuration?.circuits != nil)
+        }
         defer { destination?.abandon() }
         leaveEqual()
+        if hasCircuit { releaseProbe() }
         return parts.stop { place?.leave(self) }
     }
 
@@ -184,13 +194,15 @@ extension NetworkOperation {
 
     private func enterLine(_ round: Int) {
         if joinEqual(round: round) { return }
-        let (place, request) = shared.withLock { shared in
+        let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
-                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
+                LinePlace(
+                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.now)
             }
-            return (place, shared.state.request)
+            return (place, shared.state.request, shared.configuration?.circuits != nil)
         }
         guard let place, let request else { return }
+        if hasCircuit, endIfCircuitIsOpen() { return }
         // Off a queue it counts among the connections before it can be taken back.
         if place.queue == nil { place.session.lane.occupy(host: place.host) }
         let isWanted = shared.withLock { shared in
@@ -205,13 +217,20 @@ extension NetworkOperation {
         queue.session.lane.enter(
             self, round: round, member: queue.laneMember, host: place.host,
             needsCredential: authorizer(for: request) != nil, priority: queuePriority.rawValue)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
     /// Back to the place in line, for the next round.
     private func giveBack(_ round: Int, _ next: Int) {
-        guard let place = shared.withLock({ $0.place }), let queue = place.queue else { return }
+        let now = time.now
+        let place = shared.withLock { shared in
+            shared.place?.entered = now
+            return shared.place
+        }
+        guard let place, let queue = place.queue else { return }
         queue.session.lane.giveBack(self, round: round, next: next)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
@@ -222,11 +241,12 @@ extension NetworkOperation {
     }
 
     private func leaveLine(_ round: Int) {
-        let place = shared.withLock { shared in
-            guard shared.place?.round == round else { return nil as LinePlace? }
+        let (place, hasCircuit) = shared.withLock { shared in
+            guard shared.place?.round == round else { return (nil as LinePlace?, false) }
             defer { shared.place = nil }
-            return shared.place
+            return (shared.place, shared.configuration?.circuits != nil)
         }
+        if hasCircuit { releaseProbe() }
         place?.leave(self)
     }
 
@@ -299,7 +319,10 @@ extension NetworkOperation {
 
     private func confirm(_ request: URLRequest, _ round: Int) {
         let queue = shared.withLock { $0.queue }
-        guard queue?.session.lane.confirm(self, round: round) ?? true else { return }
+        guard queue?.session.lane.confirm(self, round: round) ?? true else {
+            releaseProbe()
+            return noteHold()
+        }
         apply { $0.state.confirmed(request, round: round) }
     }
 
@@ -311,10 +334,11 @@ extension NetworkOperation {
         do throws(NetworkError) {
             body = try transportBody(of: request)
         } catch {
-            return validate(.failed(error, request), round)
+            return validate(.failed(error, request, at: time.now), round)
         }
         var settings = exchangeSettings
         settings.stamp = stamp
+        settings.onSight = sightObserver(of: round)
         let destination = shared.withLock { $0.destination }
         let exchange = Exchange(
             request: request, body: body, destination: destination, session: session, settings: settings
@@ -363,8 +387,10 @@ extension NetworkOperation {
             return attemptFailed(error, outcome, round, now)
         }
         var isLast = false
+        tellCircuit(.alive, error: nil)
         apply { shared in
             let error = NetworkError.endpointError(reply.http, reply.data)
+            shared.time(outcome.timing)
             let actions = shared.state.unauthorized(error, round: round, now: now)
             isLast = actions == nil
             return actions ?? []
@@ -373,11 +399,17 @@ extension NetworkOperation {
     }
 
     /// The work of an attempt that is no request has ended.
-    func workEnded(_ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, _ round: Int) {
+    func workEnded(
+        _ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, since start: ContinuousClock.Instant,
+        _ round: Int
+    ) {
         guard shared.withLock({ $0.state.phase == .onWire && $0.state.round == round }) else { return }
+        let outcome = Exchange.Outcome(
+            result: result, hasBegunResponse: false, request: request, isAuthorized: false, methodTaken: nil,
+            timing: Exchange.Timing(start: start))
         switch result {
-        case .success(let reply): succeed(reply, round)
-        case .failure(let error): attemptFailed(error, .failed(error, request), round, time.now)
+        case .success(let reply): succeed(reply, outcome, round)
+        case .failure(let error): attemptFailed(error, outcome, round, time.now)
         }
     }
 
@@ -405,7 +437,7 @@ extension NetworkOperation {
             } else if let failure {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                succeed(reply, round)
+                succeed(reply, outcome, round)
             }
         }
     }
@@ -430,16 +462,19 @@ extension NetworkOperation {
             case .success(let file):
                 var reply = reply
                 reply.file = file
-                self.succeed(reply, round)
+                self.succeed(reply, outcome, round)
             case .failure(let error): self.attemptFailed(error, outcome, round, now)
             }
         }
     }
 
-    private func succeed(_ reply: Exchange.Reply, _ round: Int) {
+    private func succeed(_ reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
         let now = time.now
-        rewardHost()
-        apply { $0.state.succeeded(reply, round: round, now: now) }
+        hostSucceeded(status: reply.http.statusCode)
+        apply { shared in
+            shared.time(outcome.timing)
+            return shared.state.succeeded(reply, round: round, now: now)
+        }
     }
 
     private func attemptFailed(
@@ -447,10 +482,12 @@ extension NetworkOperation {
     ) {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
+        tellCircuit(error.sign, error: error)
         apply { shared in
             shared.failure = FailedAttempt(
                 request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
                 methodTaken: outcome.methodTaken)
+            shared.time(outcome.timing)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }
@@ -467,14 +504,12 @@ extension NetworkOperation {
         let timer = time.schedule(at: instant) { [weak self] in
             guard let self else { return }
             let now = self.time.now
-            self.apply { $0.state.deadlineCame(now: now) }
+            self.apply { shared in
+                shared.time(shared.running.exchange?.timing)
+                return shared.state.deadlineCame(now: now)
+            }
         }
         keep(timer, in: \.deadlineTimer) { $0.phase != .ended }
-    }
-
-    private func sleep(until instant: ContinuousClock.Instant, _ round: Int) {
-        let timer = time.schedule(at: instant) { self.apply { $0.state.woke(round: round) } }
-        keep(timer, in: \.retryTimer) { $0.phase == .backingOff && $0.round == round }
     }
 
     func keep(
@@ -533,6 +568,10 @@ extension NetworkOperation: LaneClient {
                 isWork
                 || shared.configuration?.value.prepare == nil
                     && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+            if let last = shared.refusal(of: self, round: round, now: now) {
+                return shared.state.blocked(by: last, round: round)
+            }
+            if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }

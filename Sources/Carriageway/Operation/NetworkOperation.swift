@@ -70,6 +70,10 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var mirror: (@Sendable (Int64, Int64, TransferDirection) -> Void)?
         /// Whether the caller has paused the progress, and so the transfer.
         var isTransferHeld = false
+        var memory = EventMemory()
+        var knownIdentifier: Int?
+        /// How long the attempt that has a slot waited for it.
+        var waited = Duration.zero
     }
 
     let shared: Locked<Shared>
@@ -215,6 +219,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         apply { shared in
             let isLate = shared.state.phase == .ended
             if !isLate { shared.wasCancelled = true }
+            shared.time(shared.running.exchange?.timing)
             return shared.state.cancel(now: now)
         }
         super.cancel()

@@ -15,6 +15,7 @@ struct OperationSettings {
     var isPlain: Bool {
         retryPolicy == nil && retriesNonIdempotent == nil && generatesIdempotencyKey == nil && validation == nil
             && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
+            && recover == nil
     }
     var isAuthenticated = true
     /// See ``APIClient/recover``.

@@ -125,6 +125,7 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
 
     override func work(_ request: URLRequest, _ round: Int) {
         let number = attempts.count + 1
+        let start = time.now
         let task = Task {
             let outcome: Result<Value, any Error>
             do {
@@ -133,7 +134,7 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
                 outcome = .failure(error)
             }
             // Off the task, which the operation cancels when it ends.
-            DispatchQueue.global().async { self.ended(outcome, request, round) }
+            DispatchQueue.global().async { self.ended(outcome, of: request, since: start, round) }
         }
         let isWanted = shared.withLock { shared in
             guard shared.state.phase == .onWire, shared.state.round == round else { return false }
@@ -141,33 +142,40 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
             return true
         }
         guard isWanted else { return task.cancel() }
-        watch(task, request, round)
+        watch(task, request, since: start, round)
     }
 
     /// Ends an attempt that takes too long, as one of a request is ended.
-    private func watch(_ task: Task<Void, Never>, _ request: URLRequest, _ round: Int) {
+    private func watch(
+        _ task: Task<Void, Never>, _ request: URLRequest, since start: ContinuousClock.Instant, _ round: Int
+    ) {
         guard let limit = attemptTimeout else { return }
-        let timer = time.schedule(at: time.now.advanced(by: limit.saturated)) { [weak self] in
+        let timer = time.schedule(at: start.advanced(by: limit.saturated)) { [weak self] in
             task.cancel()
             guard let self else { return }
             DispatchQueue.global().async {
-                self.workEnded(.failure(.urlError(URLError(.timedOut))), of: request, round)
+                self.workEnded(.failure(.urlError(URLError(.timedOut))), of: request, since: start, round)
             }
         }
         keep(timer, in: \.retryTimer) { $0.phase == .onWire && $0.round == round }
     }
 
-    private func ended(_ outcome: Result<Value, any Error>, _ request: URLRequest, _ round: Int) {
+    private func ended(
+        _ outcome: Result<Value, any Error>, of request: URLRequest, since start: ContinuousClock.Instant, _ round: Int
+    ) {
         takeTimer(of: round)?.cancel()
         switch outcome {
         case .success(let value):
             guard let url = request.url,
                 let http = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
-            else { return workEnded(.failure(.invalidRequest("the host makes no URL")), of: request, round) }
+            else {
+                return workEnded(.failure(.invalidRequest("the host makes no URL")), of: request, since: start, round)
+            }
             values.withLock { $0[round] = value }
-            workEnded(.success(Exchange.Reply(http: http, data: Data(), request: request)), of: request, round)
+            workEnded(
+                .success(Exchange.Reply(http: http, data: Data(), request: request)), of: request, since: start, round)
         case .failure(let error):
-            workEnded(.failure(NetworkError(thrown: error)), of: request, round)
+            workEnded(.failure(NetworkError(thrown: error)), of: request, since: start, round)
         }
     }
 

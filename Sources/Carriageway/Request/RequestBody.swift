@@ -34,6 +34,14 @@ public struct RequestBody: Sendable {
     /// The value of `Content-Type`.
     public let contentType: String
 
+    /// The value of `Content-Encoding`; nil for none.
+    private(set) var contentEncoding: String?
+
+    init(content: Content, contentType: String) {
+        self.content = content
+        self.contentType = contentType
+    }
+
     /// Bytes from memory.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(content: .data(data), contentType: contentType)
@@ -97,6 +105,24 @@ public struct RequestBody: Sendable {
         RequestBody(content: .multipart(form), contentType: form.contentType)
     }
 
+    /// The body compressed as gzip, on the spot, with `Content-Encoding: gzip`; for bytes in memory, JSON and forms.
+    ///
+    /// Only for servers that are known to take it: there is no negotiation. What is read from files and streams is not
+    /// compressed: such a request fails with ``NetworkError/invalidRequest(_:)``. On Linux it takes the zlib that Foundation's
+    /// own libcurl brings along; where there is none it fails with ``NetworkError/generalError(_:)``.
+    public func gzipped() -> RequestBody {
+        switch content {
+        case .failed: return self
+        case .data(let data):
+            var body = RequestBody.encoded(contentType: contentType) { try Gzip.compressed(data) }
+            body.contentEncoding = "gzip"
+            return body
+        case .file, .stream, .multipart:
+            let error = NetworkError.invalidRequest("only a body in memory can be compressed")
+            return RequestBody(content: .failed(error), contentType: contentType)
+        }
+    }
+
     private static func encoded(contentType: String, _ encode: () throws -> Data) -> RequestBody {
         do {
             return .data(try encode(), contentType: contentType)
@@ -121,6 +147,7 @@ extension RequestBody {
         if request.value(forHTTPHeaderField: "Content-Type") == nil {
             request.setValue(contentType, forHTTPHeaderField: "Content-Type")
         }
+        if let contentEncoding { request.setValue(contentEncoding, forHTTPHeaderField: "Content-Encoding") }
     }
 
     /// What is read while it is sent, measured anew; nil for bytes from memory, which are in the request.

@@ -17,6 +17,8 @@ extension Exchange {
         /// The request is to be sent again without these headers.
         var unwantedHeaders: [String]?
         var isPaused = false
+        /// The transfer has ended, and the destination is about to say what came of it.
+        var isClosing = false
     }
 
     /// Lets the destination get ready, and sends the request as it wants it.
@@ -63,6 +65,8 @@ extension Exchange {
     func deliver(_ data: Data, by identifier: Int) -> Bool {
         let delivery: Delivery? = record(by: identifier) { state in
             state.delivery.received += Int64(data.count)
+            // What goes into memory counts itself.
+            if state.delivery.isTaken { state.measured.bytesReceived += Int64(data.count) }
             return state.delivery
         }
         // Of a task that is over, or of a response that was turned down.
@@ -72,7 +76,7 @@ extension Exchange {
         let canPause = session.transport.canPause
         switch destination.receive(data) {
         case .none: break
-        case .full: if canPause { pause(identifier, for: destination) }
+        case .full: if canPause { pause(identifier, for: destination) } else { destination.catchUp() }
         case .overrun(let error): if canPause { pause(identifier, for: destination) } else { fail(with: error) }
         }
         return true
@@ -117,7 +121,11 @@ extension Exchange {
     /// The transfer has ended: the exchange does so when the body is where it goes.
     func closeDestination(_ error: NetworkError?) {
         pauseIdleWatch()
-        guard state.withLock({ $0.delivery.isTaken }), let destination else {
+        let isTaken = state.withLock { state in
+            state.delivery.isClosing = state.delivery.isTaken
+            return state.delivery.isTaken
+        }
+        guard isTaken, let destination else {
             destination?.abandon()
             return finish(failure: error)
         }

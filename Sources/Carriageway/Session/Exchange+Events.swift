@@ -16,6 +16,7 @@ extension Exchange {
         let step: Step? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
+            state.measured.firstByte = state.lastActivity
             state.data = Data()
             state.delivery = Delivery()
             state.skipped = 0
@@ -23,6 +24,7 @@ extension Exchange {
             if destination != nil, state.onward == nil { return .offer }
             return failsBySize(response, &state) ? .cancel : .read
         }
+        if step != nil { settings.onSight?(.response(response)) }
         switch step {
         case .read, nil: break
         case .offer: offer(response, by: identifier)
@@ -47,6 +49,7 @@ extension Exchange {
             case cancel
         }
         let step: Step? = record(by: identifier) { state in
+            state.measured.bytesReceived += Int64(data.count)
             guard keepsBody(state) else {
                 state.skipped += data.count
                 // Not worth the wait; the next connection is.
@@ -81,8 +84,11 @@ extension Exchange {
     }
 
     func sent(_ bytes: Int64, by identifier: Int) {
-        guard let length = record(by: identifier, { $0.bodyLength }) else { return }
-        onBytes(bytes, length, .up)
+        let length: Int64? = record(by: identifier) { state in
+            state.measured.bytesSent = max(state.measured.bytesSent, bytes)
+            return state.bodyLength
+        }
+        if let length { onBytes(bytes, length, .up) }
     }
 
     func completed(by identifier: Int, error: NetworkError?) {

@@ -34,13 +34,24 @@ final class Exchange: Sendable {
         let isAuthorized: Bool
         /// The method that was sent first, where a server has done what that asked and led on to a GET.
         let methodTaken: String?
+        let timing: Timing
 
         /// An exchange that could not begin.
-        static func failed(_ error: NetworkError, _ request: URLRequest) -> Outcome {
+        static func failed(_ error: NetworkError, _ request: URLRequest, at now: ContinuousClock.Instant) -> Outcome {
             Outcome(
                 result: .failure(error), hasBegunResponse: false, request: request, isAuthorized: false,
-                methodTaken: nil)
+                methodTaken: nil, timing: Timing(start: now))
         }
+    }
+
+    /// What was measured so far.
+    struct Timing: Sendable {
+        /// When the first request was sent.
+        var start: ContinuousClock.Instant
+        var firstByte: ContinuousClock.Instant?
+        var bytesReceived: Int64 = 0
+        var bytesSent: Int64 = 0
+        var redirects = 0
     }
 
     enum Phase {
@@ -77,6 +88,7 @@ final class Exchange: Sendable {
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
+        var measured: Timing
         var watches = Watches()
 
         var isOver: Bool {
@@ -84,6 +96,12 @@ final class Exchange: Sendable {
             case .between, .running: false
             case .abandoned, .ended: true
             }
+        }
+
+        var timing: Timing {
+            var timing = measured
+            timing.redirects = redirects.count
+            return timing
         }
 
         /// Whether no task is alive and another may be started.
@@ -132,8 +150,12 @@ final class Exchange: Sendable {
         self.onEnd = onEnd
         let body = body ?? TransportBody(of: request)
         let request = request.adding(session.headers)
-        state = Locked(State(request: request, body: body, lastActivity: session.time.now))
+        let now = session.time.now
+        state = Locked(State(request: request, body: body, lastActivity: now, measured: Timing(start: now)))
     }
+
+    /// What was measured so far.
+    var timing: Timing { state.withLock { $0.timing } }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
@@ -228,7 +250,8 @@ final class Exchange: Sendable {
             case .abandoned, .ended: return .nothing
             case .between:
                 state.failure = error
-                return .end
+                // The destination has yet to clean up, and ends the exchange when it has.
+                return state.delivery.isClosing ? .nothing : .end
             case .running(let identifier):
                 state.failure = error
                 return .cancel(identifier)
@@ -270,6 +293,6 @@ final class Exchange: Sendable {
         state.data = Data()
         return Outcome(
             result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
-            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken)
+            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken, timing: state.timing)
     }
 }

@@ -21,6 +21,7 @@ public final class NetworkSession: Sendable {
     /// What requests get that do not have it. Kept from the transport: it would send it to wherever a redirect leads.
     let headers: [String: String]
     let spending = Locked(RetrySpending())
+    let earlyRetries = EarlyRetries()
     /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
     let pipeline = DispatchQueue(label: "carriageway.pipeline")
     private let life = Locked(Life())
@@ -85,6 +86,12 @@ public final class NetworkSession: Sendable {
     /// Sends a request past every queue and gives the body of its response; see ``response(for:body:)``.
     public func data(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError) -> Data {
         try await response(for: request, body: body).data
+    }
+
+    /// Says that the network is back: of the requests that wait for a retry, two to each host go now, and more when these
+    /// succeed; see ``NetworkQueue/Configuration/retriesEarly``. On Apple's systems the session sees that by itself.
+    public func networkReturned() {
+        earlyRetries.networkReturned()
     }
 
     /// Ends the session at once: requests on the wire and in line fail with ``NetworkError/sessionInvalidated``.

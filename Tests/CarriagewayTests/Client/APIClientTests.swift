@@ -202,6 +202,20 @@ struct APIClientTests {
         #expect(!operation.isAuthenticated)
     }
 
+    @Test("equal endpoints under way share one transfer, where the queue is told so; each reads it in its own way")
+    func sharing() async throws {
+        let stage = Stage()
+        let client = client(stage) { $0.sharesEqualRequests = true }
+        let users = (0..<2).map { _ in client.send(.get("/x", as: User.self)) { _ in } }
+        let numbers = client.send(.get("/x", as: [Int].self)) { _ in }
+        await stage.transport.waitForSent(1)
+        stage.transport.complete(1, with: .status(200, body: Self.ada))
+        for operation in users { #expect(try await operation.value == User(name: "Ada")) }
+        await numbers.finished()
+        #expect(numbers.result?.error?.name == "decodingFailed")
+        #expect(stage.transport.sent.count == 1)
+    }
+
     @Test("a cancelled task sends nothing, and cancels what it awaits")
     func cancelling() async {
         let stage = Stage()

@@ -110,10 +110,14 @@ struct CoalescingTests {
         joiner.queuePriority = .veryHigh
         queue.addOperation(joiner)
         let waiting = [low, middle, joiner]
-        while waiting.contains(where: { $0.shared.withLock { $0.transfer } == nil }) { await Task.yield() }
+        while waiting.contains(where: { $0.shared.withLock { $0.transfer } == nil }) {
+            try await Task.sleep(for: .milliseconds(2))
+        }
         // The leader is told outside every lock, a moment later.
         let key = try #require(joiner.shared.withLock { $0.transfer?.key })
-        while queue.coalescer.leader(of: key)?.queuePriority != .veryHigh { await Task.yield() }
+        while queue.coalescer.leader(of: key)?.queuePriority != .veryHigh {
+            try await Task.sleep(for: .milliseconds(2))
+        }
         stage.transport.complete(stage.transport.sent[0].identifier, with: .status(200))
         await stage.transport.waitForSent(2)
         #expect(stage.transport.sent[1].request.url?.path == "/low")
@@ -183,7 +187,9 @@ struct CoalescingTests {
         let total = queue.progress
         let operations = (0..<3).map { _ in queue.send(request("/a")) }
         let own = operations.map(\.progress)
-        while operations.contains(where: { $0.shared.withLock { $0.transfer } == nil }) { await Task.yield() }
+        while operations.contains(where: { $0.shared.withLock { $0.transfer } == nil }) {
+            try await Task.sleep(for: .milliseconds(2))
+        }
         await stage.transport.waitForSent(1)
         let task = stage.transport.sent[0].identifier
         stage.transport.give(task, status: 200, headers: ["Content-Length": "100"], body: Data(count: 60))

@@ -120,13 +120,13 @@ struct ProgressTests {
         let task = stage.transport.sent[0].identifier
         #expect(early.isPausable)
         early.pause()
-        while stage.transport.paused != [task] { await Task.yield() }
+        while stage.transport.paused != [task] { try await Task.sleep(for: .milliseconds(2)) }
         early.resume()
-        while !stage.transport.paused.isEmpty { await Task.yield() }
+        while !stage.transport.paused.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
         queue.progress.pause()
-        while !queue.isSuspended { await Task.yield() }
+        while !queue.isSuspended { try await Task.sleep(for: .milliseconds(2)) }
         queue.progress.resume()
-        while queue.isSuspended { await Task.yield() }
+        while queue.isSuspended { try await Task.sleep(for: .milliseconds(2)) }
         stage.transport.complete(task, with: .status(200))
         _ = try await operation.response
     }

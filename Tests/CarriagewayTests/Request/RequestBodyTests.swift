@@ -163,6 +163,30 @@ struct RequestBodyTests {
         #expect(server.requestCount == 0)
     }
 
+    @Test("a compressed body is read by zlib, as libcurl has it", arguments: [0, 1, 100_000, 3_000_000])
+    func gzip(count: Int) async throws {
+        let bytes = Data.pattern(count / 2) + Data(count: count - count / 2)
+        let body = RequestBody.data(bytes).gzipped()
+        _ = try await queue.data(for: request(), body: body)
+        let sent = try #require(server.requests.last)
+        #expect(sent.header("Content-Encoding") == "gzip")
+        #expect(sent.header("Content-Length") == String(sent.body.count))
+        if count > 1_000 { #expect(sent.body.count < count * 3 / 4) }
+        server.on("/back", .data(sent.body).header("Content-Encoding", "gzip"))
+        #expect(try await queue.data(for: request("/back", method: "GET")) == bytes)
+    }
+
+    @Test("only what is in memory can be compressed")
+    func gzipStream() async throws {
+        for body in [RequestBody.file(try folder.file("f", Data("x".utf8))), .stream { InputStream(data: Data()) }] {
+            let error = await failure { () async throws(NetworkError) in
+                try await queue.data(for: request(), body: body.gzipped())
+            }
+            #expect(error?.name == "invalidRequest")
+        }
+        #expect(server.requestCount == 0)
+    }
+
     @Test("a file that changes between attempts is sent as it is then, with its length")
     func changedFile() async throws {
         let file = try folder.file("f", Data("first".utf8))

@@ -22,7 +22,7 @@ struct StreamTests {
 
     private func get(_ path: String) -> URLRequest {
         var request = URLRequest(url: server.url(path))
-        request.timeoutInterval = 20
+        request.timeoutInterval = 300
         return request
     }
 

@@ -27,7 +27,7 @@ struct TransportBodyTests {
         guard let session = sessions[wire] else { return .failure(.sessionInvalidated) }
         var request = URLRequest(url: server.url(path))
         request.httpMethod = "PUT"
-        request.timeoutInterval = 20
+        request.timeoutInterval = 300
         request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
         change(&request)
         let sent = request
