@@ -76,6 +76,32 @@ struct ReadmeTests {
         #expect(response.data == Data("Bearer secret".utf8))
     }
 
+    @Test("tokens that are renewed")
+    func tokens() async throws {
+        actor Store {
+            private(set) var credential: OAuth2Credential?
+
+            func save(_ credential: OAuth2Credential) { self.credential = credential }
+        }
+        server.on("/oauth", .json(["access_token": "new", "refresh_token": "next"]))
+        server.on("/user") { request in
+            request.header("Authorization") == "Bearer new" ? .json(User(name: "Ada")) : .status(401)
+        }
+        let (session, store, apiHost, secret) = (NetworkSession(), Store(), "127.0.0.1", "s3cret")
+        let tokenURL = server.url("/oauth")
+        let stored = OAuth2Credential(accessToken: "old", refreshToken: "last")
+        let authenticator = OAuth2Authenticator(
+            tokenURL: tokenURL, clientID: "app", clientSecret: secret, hosts: [apiHost])  // "api.example.com"
+        let authentication = Authentication(authenticator, credential: stored)  // Codable
+        authentication.onCredentialChange = { await store.save($0) }  // before it is used
+        authentication.onSignedOut = { error in print("log in again: \(error)") }
+        let queue = NetworkQueue(session: session, authentication: authentication)
+        let user = try await queue.value(for: URLRequest(url: userURL), as: User.self)
+        #expect(user.name == "Ada")
+        #expect(await store.credential?.refreshToken == "next")
+        #expect(server.requests.map(\.path) == ["/user", "/oauth", "/user"])
+    }
+
     @Test("pausing the queue while a token is fetched")
     func pausing() async throws {
         let session = NetworkSession()
