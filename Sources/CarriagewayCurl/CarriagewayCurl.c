@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -269,6 +270,14 @@ cwcurl_share *cwcurl_share_make(void) {
 }
 
 void cwcurl_share_free(cwcurl_share *share) { curl.share_cleanup(share); }
+
+void cwcurl_prepare_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
 
 // Waiting
 

@@ -33,6 +33,12 @@ extension URLSessionConfiguration {
         return copy
     }
 
+    /// How long an attempt may take in all; nil for the default, a week, which is not worth a timer for each request.
+    var wholeTimeout: Duration? {
+        let timeout = timeoutIntervalForResource
+        return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+    }
+
     /// The headers that all requests get, those left out that cannot be sent.
     var sendableHeaders: [String: String] {
         // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
@@ -54,16 +60,6 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// The request with those of the headers that it does not have.
-    func adding(_ headers: [String: String]) -> URLRequest {
-        guard !headers.isEmpty else { return self }
-        var copy = self
-        for (name, value) in headers where self.value(forHTTPHeaderField: name) == nil {
-            copy.setValue(value, forHTTPHeaderField: name)
-        }
-        return copy
-    }
-
     /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
     /// default.
     func idleTimeout(usual: TimeInterval) -> TimeInterval {
@@ -72,6 +68,16 @@ extension URLRequest {
             if timeoutInterval == 60 { return usual }
         #endif
         return timeoutInterval > 0 ? timeoutInterval : 60
+    }
+
+    /// The request with those of the headers that it does not have.
+    func adding(_ headers: [String: String]) -> URLRequest {
+        guard !headers.isEmpty else { return self }
+        var copy = self
+        for (name, value) in headers where self.value(forHTTPHeaderField: name) == nil {
+            copy.setValue(value, forHTTPHeaderField: name)
+        }
+        return copy
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.

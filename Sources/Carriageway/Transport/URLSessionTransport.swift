@@ -84,11 +84,8 @@ final class URLSessionTransport: Transport {
     }
 
     #if canImport(FoundationNetworking)
-        /// Foundation on Linux does not look at it. Its default, a week, is not worth a timer for each request.
-        var wholeTimeoutToKeep: Duration? {
-            let timeout = configuration.timeoutIntervalForResource
-            return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
-        }
+        // Foundation on Linux does not look at it.
+        var wholeTimeoutToKeep: Duration? { configuration.wholeTimeout }
     #endif
 
     private func idleTimeout(of request: URLRequest) -> TimeInterval {

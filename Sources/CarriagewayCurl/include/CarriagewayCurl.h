@@ -243,6 +243,10 @@ cwcurl_easy *cwcurl_multi_next_ended(cwcurl_multi *multi, long *code);
 cwcurl_share *cwcurl_share_make(void);
 void cwcurl_share_free(cwcurl_share *share);
 
+// Names the thread, and keeps SIGPIPE from it: a write to a connection that the peer has closed is to fail and not to end
+// the process, which older versions of libcurl leave to the program where NOSIGNAL is set.
+void cwcurl_prepare_thread(const char *name);
+
 // Waiting for sockets: epoll(7) and eventfd(2), which Swift's Glibc module leaves out. All give -1, and errno, on failure.
 
 int cwcurl_poll_make(void);

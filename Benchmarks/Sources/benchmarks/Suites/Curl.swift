@@ -37,7 +37,9 @@ struct Curl: Suite {
 
     func measure(_ job: Job) async throws -> [String: Double] {
         #if os(Linux)
-            guard let subject = Subject(rawValue: job.key.subject), let url = URL(string: job.server) else { return [:] }
+            guard let subject = Subject(rawValue: job.key.subject), let url = URL(string: job.server) else {
+                return [:]
+            }
             let width = job.key.size
             let configuration = URLSessionConfiguration.bare(connectionsPerHost: width)
             if subject == .plain, plain_curl_run(job.server, 1, 1) < 0 { return [:] }

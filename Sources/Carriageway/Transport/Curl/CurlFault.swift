@@ -27,11 +27,14 @@
 
         /// What went wrong, in words.
         var reason: String {
-            isHeadTooLarge ? "a header of the response is larger than 100 KB" : text
+            // libcurl up to 8.5 runs out of the memory that it allows for a header line, and says so.
+            if code == CWCURL_OUT_OF_MEMORY || code == CWCURL_TOO_LARGE {
+                return "a header line of the response is larger than 100 KB"
+            }
+            return isHeadTooLarge ? "the head of the response is larger than 300 KB" : text
         }
 
-        /// libcurl up to 8.5 runs out of the memory that it allows for a header, and says so.
-        private var isHeadTooLarge: Bool { code == CWCURL_OUT_OF_MEMORY || code == CWCURL_TOO_LARGE }
+        private var isHeadTooLarge: Bool { text.hasPrefix("Too large response headers") }
 
         var urlErrorCode: URLError.Code {
             switch code {
@@ -64,6 +67,7 @@
         /// What cannot be read, be it that the peer has left or that its chunks make no sense.
         private var received: URLError.Code {
             if asksForCertificate { return .clientCertificateRequired }
+            if isHeadTooLarge { return .cannotParseResponse }
             let text = text.lowercased()
             return ["chunk", "hexadecimal", "malformed", "invalid"].contains { text.contains($0) }
                 ? .cannotParseResponse : .networkConnectionLost

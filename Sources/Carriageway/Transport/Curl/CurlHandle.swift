@@ -126,12 +126,6 @@
             cwcurl_set_int64(easy, CWCURL_INFILESIZE_LARGE, length)
         }
 
-        /// The transfer is over: what it was, for the last time.
-        func takeTransfer() -> CurlTransfer? {
-            defer { transfer = nil }
-            return transfer
-        }
-
         /// libcurl's own words for what went wrong.
         func describe(_ code: Int) -> String {
             String(cString: errorText[0] != 0 ? UnsafePointer(errorText) : cwcurl_describe(code))
@@ -140,7 +134,6 @@
         // MARK: Pausing
 
         func applyPause() {
-            // libcurl may call back from in here.
             var bits = 0
             if transfer?.isPaused == true { bits |= CWCURL_PAUSE_RECEIVING }
             if transfer?.isWaitingForBody == true { bits |= CWCURL_PAUSE_SENDING }
@@ -150,45 +143,50 @@
         // MARK: Called by libcurl
 
         func receivedHead(_ line: UnsafeRawBufferPointer) -> Int {
-            guard let url = transfer?.request.url else { return 0 }
-            transfer?.lastActivity = loop.now
-            switch transfer?.head.add(line: line) {
+            guard let transfer else { return 0 }
+            transfer.lastActivity = loop.now
+            switch transfer.head.add(line: line) {
             case .tooLarge:
                 let reason = "the head of the response is larger than \(ResponseHead.limit) bytes"
-                transfer?.failure = .urlError(.curl(.cannotParseResponse, reason, url))
+                transfer.failure = .urlError(.curl(.cannotParseResponse, reason, transfer.request.url))
                 return 0
-            case .complete: loop.mark(self)
-            case .incomplete, nil: break
+            case .complete: loop.mark(self, transfer)
+            case .incomplete: break
             }
             return line.count
         }
 
         func receivedBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-            guard let isPaused = transfer?.isPaused else { return 0 }
-            if isPaused { return Int(CWCURL_WRITE_PAUSE) }
-            transfer?.lastActivity = loop.now
-            transfer?.received.append(bytes.bindMemory(to: UInt8.self))
-            loop.mark(self)
-            if let count = transfer?.received.count, count >= Self.portion { loop.flush(self) }
+            guard let transfer else { return 0 }
+            if transfer.isPaused { return Int(CWCURL_WRITE_PAUSE) }
+            transfer.lastActivity = loop.now
+            transfer.received.append(bytes.bindMemory(to: UInt8.self))
+            loop.mark(self, transfer)
+            if transfer.received.count >= Self.portion {
+                loop.flush(transfer)
+                // libcurl may have megabytes for us before the inbox is looked into.
+                if loop.pauses(transfer) { transfer.isPaused = true }
+            }
             return bytes.count
         }
 
         func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-            let count = transfer?.readBody(into: buffer) ?? Int(CWCURL_READ_ABORT)
-            if transfer?.isWaitingForBody != true {
-                transfer?.lastActivity = loop.now
-                loop.mark(self)
+            guard let transfer else { return Int(CWCURL_READ_ABORT) }
+            let count = transfer.readBody(into: buffer)
+            if !transfer.isWaitingForBody {
+                transfer.lastActivity = loop.now
+                loop.mark(self, transfer)
             }
             return count
         }
 
         /// Whether the request may go out: not a second time if that could do something twice.
         func maySend() -> Bool {
-            guard let request = transfer?.request, let count = transfer?.sendCount else { return false }
-            transfer?.sendCount += 1
-            guard count > 0, !request.mayBeSentTwice else { return true }
-            transfer?.failure = .urlError(
-                .curl(.networkConnectionLost, "the connection was lost before a response came", request.url))
+            guard let transfer else { return false }
+            transfer.sendCount += 1
+            guard transfer.sendCount > 1, !transfer.request.mayBeSentTwice else { return true }
+            transfer.failure = .urlError(
+                .curl(.networkConnectionLost, "the connection was lost before a response came", transfer.request.url))
             return false
         }
     }

@@ -97,6 +97,20 @@
             }
         }
 
+        /// What was last said of pausing a task, if anything has been since the last ``take(into:)``.
+        func pauses(_ identifier: Int) -> Bool? {
+            state.withLock { state in
+                for message in state.messages.reversed() {
+                    switch message {
+                    case .pause(identifier): return true
+                    case .unpause(identifier): return false
+                    default: continue
+                    }
+                }
+                return nil
+            }
+        }
+
         /// The thread is about to sleep: it will be woken from now on. False if there is something to do first.
         func fallAsleep(isLast: Bool) -> Bool {
             state.withLock { state in

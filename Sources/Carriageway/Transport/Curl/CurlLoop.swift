@@ -69,7 +69,7 @@
         }
 
         func run() {
-            CurlLoop.ignoreBrokenPipes()
+            cwcurl_prepare_thread("carriageway.net")
             while true {
                 let isInvalidated = inbox.take(into: &messages)
                 for message in messages { handle(message) }
@@ -82,15 +82,6 @@
                 for index in 0..<ready { act(on: index) }
                 finishEnded()
             }
-        }
-
-        /// A write to a connection that the peer has closed is to fail, and not to end the process: older versions of
-        /// libcurl leave that to the program where `CURLOPT_NOSIGNAL` is set.
-        private static func ignoreBrokenPipes() {
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGPIPE)
-            pthread_sigmask(SIG_BLOCK, &signals, nil)
         }
 
         // MARK: What others want
@@ -124,7 +115,7 @@
         }
 
         private func start(_ request: CurlRequest) {
-            let transfer = CurlTransfer(request, now: now, totalTimeout: settings.totalTimeout)
+            let transfer = CurlTransfer(request, now: now)
             if let failure = request.failure { return events.task(request.identifier, completedWith: failure) }
             guard let multi, let handle = spare.popLast() ?? CurlHandle(loop: self, settings: settings) else {
                 let failure = TransportUnavailable(reason: "libcurl has no memory")
@@ -175,7 +166,7 @@
             let late = active.values.filter { ($0.transfer?.deadline ?? .max) <= now }
             for handle in late {
                 let url = handle.transfer?.request.url
-                handle.transfer?.failure = .urlError(.curl(.timedOut, "the transfer took too long", url))
+                handle.transfer?.failure = .urlError(.curl(.timedOut, "the transfer was idle for too long", url))
                 finish(handle, code: CWCURL_OPERATION_TIMEDOUT)
             }
             nextDeadline = active.values.reduce(.max) { min($0, $1.transfer?.deadline ?? .max) }
@@ -184,21 +175,24 @@
         // MARK: What is handed on
 
         /// The handle has something for the receiver of events, at the end of this round.
-        func mark(_ handle: CurlHandle) {
-            guard handle.transfer?.isDirty == false else { return }
-            handle.transfer?.isDirty = true
+        func mark(_ handle: CurlHandle, _ transfer: CurlTransfer) {
+            guard !transfer.isDirty else { return }
+            transfer.isDirty = true
             dirty.append(handle)
         }
 
-        func flush(_ handle: CurlHandle) {
-            guard let identifier = handle.transfer?.request.identifier else { return }
-            if let transfer = handle.transfer, transfer.sentCount != transfer.reportedCount {
-                handle.transfer?.reportedCount = transfer.sentCount
+        func pauses(_ transfer: CurlTransfer) -> Bool { inbox.pauses(transfer.request.identifier) ?? false }
+
+        func flush(_ transfer: CurlTransfer) {
+            let identifier = transfer.request.identifier
+            if transfer.sentCount != transfer.reportedCount {
+                transfer.reportedCount = transfer.sentCount
                 events.task(identifier, sentBodyBytes: transfer.sentCount, of: transfer.bodyLength)
             }
-            if let response = handle.transfer?.takeResponse() { events.task(identifier, received: response) }
-            guard let data = handle.transfer?.received, !data.isEmpty else { return }
-            handle.transfer?.received = Data()
+            if let response = transfer.takeResponse() { events.task(identifier, received: response) }
+            guard !transfer.received.isEmpty else { return }
+            let data = transfer.received
+            transfer.received = Data()
             events.task(identifier, received: data)
         }
 
@@ -216,17 +210,19 @@
             let marked = dirty
             dirty.removeAll(keepingCapacity: true)
             // One that has ended meanwhile has handed everything on, and may be at work for another request already.
-            for handle in marked where handle.transfer?.isDirty == true {
-                handle.transfer?.isDirty = false
-                flush(handle)
+            for handle in marked {
+                guard let transfer = handle.transfer, transfer.isDirty else { continue }
+                transfer.isDirty = false
+                flush(transfer)
             }
         }
 
         private func finish(_ handle: CurlHandle, code: Int) {
-            guard let identifier = handle.transfer?.request.identifier else { return }
-            flush(handle)
+            guard let transfer = handle.transfer else { return }
+            let identifier = transfer.request.identifier
+            flush(transfer)
             if let multi { cwcurl_multi_remove(multi, handle.easy) }
-            guard let transfer = handle.takeTransfer() else { return }
+            handle.transfer = nil
             active[identifier] = nil
             if case .reader(let reader, _) = transfer.request.body { reader.stop() }
             let failure = failure(of: transfer, handle, code)

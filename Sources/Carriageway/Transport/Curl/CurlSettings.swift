@@ -11,26 +11,18 @@
         let maxConnectionsPerHost: Int
         /// Seconds.
         private let usualIdleTimeout: TimeInterval
-        /// How long one exchange may take in all, in nanoseconds.
-        let totalTimeout: UInt64
+        let wholeTimeout: Duration?
         let options: CurlOptions
 
         init(_ configuration: URLSessionConfiguration, options: CurlOptions) {
             let configuration = configuration.adapted()
-            var headers: [(name: String, value: String)] = []
-            for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
-                headers.append((name, value))
-            }
-            let names = headers.map { $0.name.lowercased() }
-            if !names.contains("accept-language"), let languages = Self.languages {
-                headers.append(("Accept-Language", languages))
-            }
-            self.headers = headers
+            // Those of the configuration are the session's to add.
+            headers = Self.languages.map { [("Accept-Language", $0)] } ?? []
             userAgent = "\(ProcessInfo.processInfo.processName) (unknown version) curl/\(CurlLibrary.version)"
             cookies = CurlCookies(configuration)
             maxConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
             usualIdleTimeout = configuration.timeoutIntervalForRequest
-            totalTimeout = Self.nanoseconds(configuration.timeoutIntervalForResource)
+            wholeTimeout = configuration.wholeTimeout
             self.options = options
         }
 
@@ -64,9 +56,23 @@
 
         /// The value of the `Cookie` header for a URL; nil if there are no cookies for it.
         func header(for url: URL) -> String? {
-            guard let cookies = storage.cookies(for: url), !cookies.isEmpty else { return nil }
+            guard let stored = storage.cookies(for: url), !stored.isEmpty else { return nil }
+            // Foundation on Linux gives those of other paths of the host too.
+            let path = url.path.isEmpty ? "/" : url.path
+            let cookies = stored.filter { cookie in
+                Self.matches(path, cookie.path) && (!cookie.isSecure || url.scheme == "https")
+                    && (cookie.expiresDate ?? .distantFuture) > Date()
+            }
+            guard !cookies.isEmpty else { return nil }
             let value = HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
             return value.flatMap { RequestCheck.isSendable("Cookie", $0) ? $0 : nil }
+        }
+
+        /// Whether a cookie of that path is sent with requests to this one (RFC 6265, section 5.1.4).
+        private static func matches(_ path: String, _ own: String) -> Bool {
+            guard path.hasPrefix(own) else { return false }
+            return path.utf8.count == own.utf8.count || own.hasSuffix("/")
+                || path.utf8[path.utf8.index(path.utf8.startIndex, offsetBy: own.utf8.count)] == UInt8(ascii: "/")
         }
 
         /// Stores what a response to `url` has set; may write to disk.

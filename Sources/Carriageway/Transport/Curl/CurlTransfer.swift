@@ -4,7 +4,7 @@
     import FoundationNetworking
 
     /// What has come of one request so far. Touched on the event thread only.
-    struct CurlTransfer {
+    final class CurlTransfer {
         let request: CurlRequest
         var head = ResponseHead()
         var hasGivenResponse = false
@@ -17,7 +17,6 @@
         /// How often libcurl has begun to send the request.
         var sendCount = 0
         var lastActivity: UInt64
-        let end: UInt64
         var isPaused = false
         var isWaitingForBody = false
         /// Whether there is something to hand on.
@@ -25,14 +24,13 @@
         /// What we have found wrong; counts for more than what libcurl says.
         var failure: NetworkError?
 
-        init(_ request: CurlRequest, now: UInt64, totalTimeout: UInt64) {
+        init(_ request: CurlRequest, now: UInt64) {
             self.request = request
             lastActivity = now
-            end = now + totalTimeout
         }
 
-        /// When the transfer has been idle for too long, or has taken too long in all; a paused one is not idle.
-        var deadline: UInt64 { isPaused ? end : min(lastActivity + request.idleTimeout, end) }
+        /// When the transfer has been idle for too long; a paused one is not idle.
+        var deadline: UInt64 { isPaused ? .max : lastActivity + request.idleTimeout }
 
         /// The number of bytes of the request's body; -1 if it is not known.
         var bodyLength: Int64 {
@@ -43,7 +41,7 @@
             }
         }
 
-        mutating func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
             switch request.body {
             case .none: return 0
             case .data(let data):
@@ -68,13 +66,13 @@
             }
         }
 
-        private mutating func sent(_ count: Int) -> Int {
+        private func sent(_ count: Int) -> Int {
             sentCount += Int64(count)
             return count
         }
 
         /// libcurl sends the body again, from there; false if that cannot be.
-        mutating func seekBody(to offset: Int) -> Bool {
+        func seekBody(to offset: Int) -> Bool {
             guard case .data(let data) = request.body, (0...data.count).contains(offset) else { return false }
             self.offset = offset
             sentCount = Int64(offset)
@@ -83,7 +81,7 @@
         }
 
         /// The response, once its head is complete and if it was not asked for before.
-        mutating func takeResponse() -> HTTPURLResponse? {
+        func takeResponse() -> HTTPURLResponse? {
             guard head.isComplete, !hasGivenResponse else { return nil }
             hasGivenResponse = true
             return HTTPURLResponse(

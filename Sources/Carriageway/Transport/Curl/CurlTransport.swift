@@ -26,6 +26,7 @@
         var takesIPv6Addresses: Bool { true }
 
         func idleTimeoutToKeep(for request: URLRequest) -> Duration? { nil }
+        var wholeTimeoutToKeep: Duration? { settings.wholeTimeout }
 
         func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
             // Before the lock is taken: the body's opening is code of the caller.
@@ -51,9 +52,7 @@
         private func startThread() {
             guard let events = releaseEvents() else { return }
             let (inbox, settings) = (inbox, settings)
-            let thread = Thread { CurlLoop(inbox: inbox, settings: settings, events: events).run() }
-            thread.name = "carriageway.curl"
-            thread.start()
+            Thread { CurlLoop(inbox: inbox, settings: settings, events: events).run() }.start()
         }
 
         @discardableResult
