@@ -47,10 +47,10 @@ public final class NetworkSession: Sendable {
     package init(
         time: any TimeSource = SystemTime.shared,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, headers: [String: String] = [:],
-        transport: (any TransportEvents) -> any Transport
-    ) {
+        transport: (any TransportEvents) throws -> any Transport
+    ) rethrows {
         router = DelegateRouter()
-        self.transport = transport(router)
+        self.transport = try transport(router)
         self.time = time
         self.random = random
         self.headers = headers
