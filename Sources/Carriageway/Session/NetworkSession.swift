@@ -65,9 +65,17 @@ public final class NetworkSession: Sendable {
     ///
     /// - Throws: ``NetworkError``; a status of 400 and above is ``NetworkError/endpointError(_:_:)``.
     public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
+        try await response(for: request) { _ in }
+    }
+
+    /// The same, by an operation that the caller sets up.
+    func response(
+        for request: URLRequest, configure: (NetworkOperation) -> Void
+    ) async throws(NetworkError) -> NetworkResponse {
         if Task.isCancelled { throw .cancelled }
         let operation = NetworkOperation(request, session: self)
         operation.retryPolicy = .never
+        configure(operation)
         operation.start(on: nil)
         return try await operation.response
     }

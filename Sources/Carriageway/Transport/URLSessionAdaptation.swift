@@ -60,16 +60,6 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
-    /// default.
-    func idleTimeout(usual: TimeInterval) -> TimeInterval {
-        #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            if timeoutInterval == 60 { return usual }
-        #endif
-        return timeoutInterval > 0 ? timeoutInterval : 60
-    }
-
     /// The request with those of the headers that it does not have.
     func adding(_ headers: [String: String]) -> URLRequest {
         guard !headers.isEmpty else { return self }
@@ -78,6 +68,16 @@ extension URLRequest {
             copy.setValue(value, forHTTPHeaderField: name)
         }
         return copy
+    }
+
+    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
+    /// default.
+    func idleTimeout(usual: TimeInterval) -> TimeInterval {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
+            if timeoutInterval == 60 { return usual }
+        #endif
+        return timeoutInterval > 0 ? timeoutInterval : 60
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.
