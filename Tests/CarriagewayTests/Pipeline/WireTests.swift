@@ -15,7 +15,7 @@ struct WireTests {
         arguments: [
             ("/close", URLError.Code.networkConnectionLost), ("/reset", .networkConnectionLost),
             ("/cut", .networkConnectionLost), ("/chunk", .networkConnectionLost), ("/garbage", .cannotParseResponse),
-            ("/gzip", .cannotDecodeContentData), ("/stall", .timedOut), ("/hang", .timedOut),
+            ("/gzip", .cannotDecodeRawData), ("/stall", .timedOut), ("/hang", .timedOut),
         ])
     func errorCodes(path: String, code: URLError.Code) async throws {
         let server = try LoopbackServer()
