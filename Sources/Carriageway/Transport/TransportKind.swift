@@ -64,13 +64,18 @@ extension NetworkSession {
             }
         }
 
-        func make(_ configuration: URLSessionConfiguration, _ events: any TransportEvents) -> any Transport {
+        func make(
+            _ configuration: URLSessionConfiguration, _ serverTrust: ServerTrust, _ events: any TransportEvents
+        ) -> any Transport {
             switch choice {
-            case .urlSession: return URLSessionTransport(configuration: configuration, events: events)
+            case .urlSession:
+                return URLSessionTransport(configuration: configuration, serverTrust: serverTrust, events: events)
             #if os(Linux)
                 case .curl(let options):
                     do throws(TransportUnavailable) {
-                        return try CurlTransport(configuration: configuration, options: options, events: events)
+                        return try CurlTransport(
+                            configuration: configuration, options: options,
+                            trust: { CurlTrust(serverTrust.trust(for: $0)) }, events: events)
                     } catch {
                         return UnavailableTransport(reason: error, events: events)
                     }

@@ -10,8 +10,6 @@ extension URLSessionConfiguration {
     /// A copy that a session can be made with.
     func adapted() -> URLSessionConfiguration {
         guard let copy = self.copy() as? URLSessionConfiguration else { return self }
-        // The session adds them itself, to the requests but not to those that a redirect leads to.
-        copy.httpAdditionalHeaders = nil
         // What is no number of seconds means the default.
         if !(copy.timeoutIntervalForRequest > 0) { copy.timeoutIntervalForRequest = 60 }
         #if canImport(FoundationNetworking)
@@ -37,6 +35,14 @@ extension URLSessionConfiguration {
     var wholeTimeout: Duration? {
         let timeout = timeoutIntervalForResource
         return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+    }
+
+    /// A copy for the transport: the session adds the headers itself, to the requests but not to those that a redirect
+    /// leads to.
+    var withoutHeaders: URLSessionConfiguration {
+        guard let copy = self.copy() as? URLSessionConfiguration else { return self }
+        copy.httpAdditionalHeaders = nil
+        return copy
     }
 
     /// The headers that all requests get, those left out that cannot be sent.
@@ -140,10 +146,9 @@ extension URLError {
             (["certificate is not yet valid"], .serverCertificateNotYetValid),
             (["certificate", "no alternative certificate subject name"], .serverCertificateUntrusted),
             (["ssl", "tls"], .secureConnectionFailed),
-            (
-                ["content encoding", "unrecognized content", "error while processing content unencoding"],
-                .cannotDecodeContentData
-            ),
+            // Apple tells what is encoded in an unknown way from what is encoded badly.
+            (["unrecognized content encoding type"], .cannotDecodeContentData),
+            (["content encoding", "content or transfer-encoding", "content unencoding"], .cannotDecodeRawData),
             (
                 [
                     "failed writing header", "header line", "out of memory", "hexadecimal", "chunk",

@@ -16,7 +16,7 @@ struct WireTests {
         [
             ("/close", URLError.Code.networkConnectionLost), ("/reset", .networkConnectionLost),
             ("/cut", .networkConnectionLost), ("/chunk", .networkConnectionLost), ("/garbage", .cannotParseResponse),
-            ("/gzip", .cannotDecodeContentData), ("/stall", .timedOut), ("/hang", .timedOut),
+            ("/gzip", .cannotDecodeRawData), ("/stall", .timedOut), ("/hang", .timedOut),
         ])
     func errorCodes(wire: Wire, fault: (path: String, code: URLError.Code)) async throws {
         let server = try LoopbackServer()

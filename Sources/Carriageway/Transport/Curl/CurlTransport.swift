@@ -23,6 +23,11 @@
             self.events = Locked(events)
         }
 
+        func refusal(of request: URLRequest) -> NetworkError? {
+            guard let url = request.url, url.scheme == "https" else { return nil }
+            return settings.trust(url)?.refusal.map { .invalidRequest($0) }
+        }
+
         var maxConnectionsPerHost: Int { settings.maxConnectionsPerHost }
         var takesIPv6Addresses: Bool { true }
 

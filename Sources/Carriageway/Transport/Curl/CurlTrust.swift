@@ -11,6 +11,26 @@
         /// any.
         var publicKeys: Set<Data>?
 
+        /// What libcurl cannot be asked for.
+        var refusal: String?
+
+        init(anchors: Set<Data>? = nil, publicKeys: Set<Data>? = nil) {
+            self.anchors = anchors
+            self.publicKeys = publicKeys
+        }
+
+        /// Nil for the system's judgement. `trust` is that for one URL.
+        init?(_ trust: ServerTrust) {
+            switch trust.rule {
+            case .system, .byHost: return nil
+            case .publicKeys(let hashes): self.init(publicKeys: hashes)
+            case .anchors(let certificates): self.init(anchors: certificates)
+            case .certificates:
+                self.init()
+                refusal = "libcurl cannot look for a certificate in the server's chain; pin the server's public key"
+            }
+        }
+
         /// Nobody could be trusted.
         var trustsNobody: Bool { anchors?.isEmpty ?? false || publicKeys?.isEmpty ?? false }
 

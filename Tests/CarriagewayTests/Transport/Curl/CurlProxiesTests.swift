@@ -68,7 +68,7 @@
                 (27, .cannotParseResponse), (28, .timedOut), (35, .secureConnectionFailed),
                 (52, .networkConnectionLost),
                 (55, .networkConnectionLost), (56, .networkConnectionLost), (58, .clientCertificateRejected),
-                (60, .serverCertificateUntrusted), (61, .cannotDecodeContentData), (65, .networkConnectionLost),
+                (60, .serverCertificateUntrusted), (61, .cannotDecodeRawData), (65, .networkConnectionLost),
                 (90, .serverCertificateUntrusted), (92, .networkConnectionLost), (100, .cannotParseResponse),
                 (9_999, .unknown),
             ] as [(Int, URLError.Code)])

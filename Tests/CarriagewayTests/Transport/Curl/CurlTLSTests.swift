@@ -60,6 +60,21 @@
                 await code(try session(CurlTrust(publicKeys: [server.publicKey])), url) == .serverCertificateUntrusted)
         }
 
+        @Test("what ServerTrust says is what is asked of libcurl, or refused")
+        func serverTrust() async throws {
+            #expect(CurlTrust(.system) == nil)
+            #expect(CurlTrust(.pinnedPublicKeys([Data([1])])) == CurlTrust(publicKeys: [Data([1])]))
+            guard let server = try await TLSServer() else { return }
+            let url = "https://localhost:\(server.port)/"
+            let byHost = ServerTrust.byHost(["localhost:\(server.port)": .anchors([server.certificate])])
+            let session = NetworkSession(serverTrust: byHost, transport: .curl)
+            #expect(try await lines(session, url).count == 4)
+            #expect(await code(session, "https://127.0.0.1:\(server.port)/") == .serverCertificateUntrusted)
+            let pinned = NetworkSession(serverTrust: .pinnedCertificates([server.certificate]), transport: .curl)
+            let error = await failure { () async throws(NetworkError) in try await lines(pinned, url) }
+            #expect(error?.name == "invalidRequest")
+        }
+
         @Test("HTTP/2 is spoken where the server can, by many requests over one connection")
         func http2() async throws {
             guard let server = try await TLSServer() else { return }
