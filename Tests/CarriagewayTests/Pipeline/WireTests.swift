@@ -30,7 +30,7 @@ struct WireTests {
         server.on("/stall", text.truncated(after: 4, then: .stall))
         server.on("/hang", .hang)
         var request = URLRequest(url: server.url(fault.path))
-        request.timeoutInterval = 0.4
+        request.timeoutInterval = fault.code == .timedOut ? 0.4 : 60
         let session = wire.session()
         let error = await failure { () async throws(NetworkError) in try await session.data(for: request) }
         #expect(error?.urlErrorCode == fault.code)

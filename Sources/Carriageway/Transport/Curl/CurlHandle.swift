@@ -194,7 +194,7 @@
             if transfer.received.count >= Self.portion {
                 loop.flush(transfer)
                 // libcurl may have megabytes for us before the inbox is looked into.
-                if loop.pauses(transfer) { transfer.isPaused = true }
+                if loop.holdsBack(transfer) { transfer.isPaused = true }
             }
             return bytes.count
         }

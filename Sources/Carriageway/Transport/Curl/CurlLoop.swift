@@ -185,7 +185,8 @@
             dirty.append(handle)
         }
 
-        func pauses(_ transfer: CurlTransfer) -> Bool { inbox.pauses(transfer.request.identifier) ?? false }
+        /// Whether no more of the transfer is wanted for now.
+        func holdsBack(_ transfer: CurlTransfer) -> Bool { inbox.holdsBack(transfer.request.identifier) }
 
         func flush(_ transfer: CurlTransfer) {
             let identifier = transfer.request.identifier

@@ -92,7 +92,9 @@
             #expect(Set(answers.map { $0[2] }).count == 1)
             var post = URLRequest(url: try #require(URL(string: url)))
             post.httpMethod = "POST"
-            post.httpBody = Data.pattern(300_000)
+            // Not one that is too large for the window: this server answers without reading it, and libcurl 7.88, as a
+            // command too, then waits for ever.
+            post.httpBody = Data.pattern(10_000)
             #expect(try await session.response(for: post).statusCode == 200)
         }
 
