@@ -67,6 +67,8 @@ final class Exchange: Sendable {
         var skipped = 0
         var redirects: [NetworkRedirect] = []
         var methodTaken: String?
+        /// The origins whose challenge has been answered.
+        var challengers: Set<String> = []
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
@@ -109,6 +111,8 @@ final class Exchange: Sendable {
     let session: NetworkSession
     let settings: ExchangeSettings
     let state: Locked<State>
+    /// The request that was sent first.
+    let first: URLRequest
     let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
@@ -125,6 +129,7 @@ final class Exchange: Sendable {
         self.settings = settings
         self.onBytes = onBytes
         self.onEnd = onEnd
+        first = request
         let body = body ?? TransportBody(of: request)
         let request = request.adding(session.headers)
         let now = session.time.now
@@ -155,6 +160,7 @@ final class Exchange: Sendable {
         } catch {
             return fail(with: error)
         }
+        if let refusal = session.transport.refusal(of: request) { return fail(with: refusal) }
         let body = state.withLock { $0.body }
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
