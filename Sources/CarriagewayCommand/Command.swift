@@ -20,6 +20,8 @@ struct Command {
         case .help: show(Help.text)
         case .version: show("carriageway \(Help.version)")
         case .fetch(let plan): await Fetcher(plan: plan).run()
+        case .download(let plan): await Downloader(plan: plan).run()
+        case .upload(let plan): await Uploader(plan: plan).run()
         }
     }
 

@@ -17,6 +17,17 @@ enum Console {
             && environment["TERM", default: "dumb"] != "dumb"
     }
 
+    /// Whether somebody looks at standard output on a terminal whose cursor can be moved.
+    static var isTerminal: Bool {
+        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM", default: "dumb"] != "dumb"
+    }
+
+    /// Writes to the terminal as it is, without a line end. What goes wrong shows with the next line.
+    static func draw(_ text: String) {
+        guard !text.isEmpty else { return }
+        try? put(text, to: STDOUT_FILENO, end: "")
+    }
+
     /// Makes the process survive a reader that leaves: writing then fails, and ends nothing.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
@@ -38,8 +49,8 @@ enum Console {
         try? put(lines.joined(separator: "\n"), to: STDERR_FILENO)
     }
 
-    private static func put(_ line: String, to descriptor: Int32) throws(Failure) {
-        var rest = Array("\(line)\n".utf8)[...]
+    private static func put(_ line: String, to descriptor: Int32, end: String = "\n") throws(Failure) {
+        var rest = Array("\(line)\(end)".utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {

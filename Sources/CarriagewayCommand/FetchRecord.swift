@@ -58,12 +58,13 @@ struct FetchRecord: Encodable, Equatable {
 extension FetchRecord {
     /// - Parameter ended: when the result came, on the calendar that the attempts are recorded by.
     init(
-        of target: FetchTarget, result: Result<NetworkResponse, NetworkError>, attempts: [NetworkAttempt], ended: Date
+        of target: FetchTarget, result: Result<NetworkResponse, NetworkError>?, attempts: [NetworkAttempt], ended: Date
     ) {
         url = target.shown
         self.attempts = attempts.count
         seconds = attempts.first.map { max(0, ended.timeIntervalSince($0.started)) } ?? 0
         switch result {
+        case nil: break
         case .success(let response):
             status = response.statusCode
             bytes = response.data.count
@@ -73,6 +74,20 @@ extension FetchRecord {
             error = failure.description
             if case .cancelled = failure { isCancelled = true }
         }
+    }
+}
+
+extension FetchRecord {
+    /// Of a download to a file.
+    ///
+    /// - Parameters:
+    ///   - file: the path to be shown.
+    ///   - url: where the file is.
+    init(of target: FetchTarget, _ ended: Fetcher.Ended, file: String, at url: URL) {
+        self.init(of: target, result: ended.result, attempts: ended.attempts, ended: ended.date)
+        guard error == nil else { return }
+        self.file = file
+        bytes = (try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0
     }
 }
 

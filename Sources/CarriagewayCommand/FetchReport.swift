@@ -1,3 +1,4 @@
+import Carriageway
 import Foundation
 
 /// Writes what was fetched and prints how each URL ended.

@@ -10,9 +10,10 @@ struct Fetcher {
     let plan: FetchPlan
 
     /// What a request's handler reports.
-    private struct Ended: Sendable {
+    struct Ended: Sendable {
         let index: Int
-        let result: Result<NetworkResponse, NetworkError>
+        /// Nil if there was nothing to do.
+        let result: Result<NetworkResponse, NetworkError>?
         let attempts: [NetworkAttempt]
         let date: Date
     }
@@ -48,7 +49,7 @@ struct Fetcher {
             let target = plan.targets[ended.index]
             let record = FetchRecord(
                 of: target, result: ended.result, attempts: ended.attempts, ended: ended.date)
-            if !report.add(record, index: ended.index, body: try? ended.result.get().data) { queue.stop() }
+            if !report.add(record, index: ended.index, body: try? ended.result?.get().data) { queue.stop() }
         }
         let status = report.end(interruptedBy: interrupts.received, after: ContinuousClock.now - started)
         let isStored = await tokens?.settle() ?? true
@@ -72,6 +73,26 @@ struct Fetcher {
             }
         // A timeout counts from the start of an operation, waiting for a slot included. With one, only as many are
         // started as have slots, so that the last URL of a long list has as much time as the first.
+        if plan.timeout != nil { queue.maxConcurrentOperationCount = plan.concurrency }
+        return queue
+    }
+
+    /// A queue for large bodies: on Linux over libcurl, which can pause a transfer and costs less.
+    ///
+    /// - Parameter isLimited: whether it must be possible to pause.
+    func makeTransferQueue(isLimited: Bool) throws(NetworkError) -> NetworkQueue {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = plan.perHost
+        var transport = NetworkSession.TransportKind.urlSession
+        #if os(Linux)
+            if let reason = NetworkSession.TransportKind.curl.unavailability {
+                if isLimited { throw .generalError(reason) }
+            } else {
+                transport = .curl
+            }
+        #endif
+        let session = NetworkSession(configuration: configuration, transport: transport)
+        let queue = NetworkQueue(session: session, configure: configure)
         if plan.timeout != nil { queue.maxConcurrentOperationCount = plan.concurrency }
         return queue
     }
@@ -100,7 +121,7 @@ struct Fetcher {
         return endings.prefix(plan.targets.count)
     }
 
-    private func request(for target: FetchTarget) -> URLRequest {
+    func request(for target: FetchTarget) -> URLRequest {
         var request = URLRequest(url: target.url)
         request.setValue("carriageway/\(Help.version)", forHTTPHeaderField: "User-Agent")
         for name in Set(plan.headers.map { $0.name.lowercased() }) { request.setValue(nil, forHTTPHeaderField: name) }
@@ -111,7 +132,7 @@ struct Fetcher {
 
 extension NetworkQueue {
     /// Ends everything at once: what waits never leaves, what runs is cancelled.
-    fileprivate func stop() {
+    func stop() {
         isSuspended = true
         cancelAllOperations()
     }

@@ -5,6 +5,8 @@ enum Help {
     static let text = """
         carriageway                    shows how requests run, in a story with times
         carriageway [options] URL...   fetches URLs
+        carriageway download [options] URL...
+        carriageway upload [options] FILE URL
 
         Options:
           --concurrency N         requests on the wire at once (8)
@@ -18,6 +20,21 @@ enum Help {
           --help                  prints this
           --version               prints the version
           --                      ends the options
+
+        Of download: each URL becomes a file, written as .NAME.part and moved into place when it is
+        complete. What Ctrl-C, a kill or a failure left of it is gone on from, if the server's copy
+        is the same.
+          -i, --input FILE        further URLs, one a line; - is the standard input
+          -d, --directory DIR     where the files go (.)
+          --resume                leaves files alone that are there already
+          --sha256sums FILE       the digests that the files must have, as sha256sum prints them
+          --limit-rate BYTES      a second, of all together; with K, M or G
+        and --concurrency, --per-host, --retries, --timeout, --header, --json.
+
+        Of upload: the file is the body of a PUT.
+          --method METHOD         another method
+          --form NAME             sends it as this field of a form, with POST
+        and --retries, --timeout, --header, --limit-rate, --json.
 
         A bearer token for the URLs, fetched and renewed as needed (OAuth 2):
           --token-url URL             where tokens are asked for; needs --client-id

@@ -18,6 +18,15 @@ struct OutputDirectory {
     func write(_ data: Data, as name: String) throws -> String {
         let directory = URL(fileURLWithPath: path, isDirectory: true)
         try AtomicFile.write(data, to: directory.appendingPathComponent(name))
-        return path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+        return self.path(of: name)
+    }
+
+    func url(of name: String) -> URL {
+        URL(fileURLWithPath: path, isDirectory: true).appendingPathComponent(name)
+    }
+
+    /// The path of a file, from where the directory was given.
+    func path(of name: String) -> String {
+        path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Carriageway
 @testable import CarriagewayCommand
 
 @Suite("Names of files")

@@ -49,6 +49,7 @@ struct Fault: Error, CustomStringConvertible {
 enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
+    case diskFull, manyFiles, slowReader
     case trailers, cutHeads, endedSessions
 
     func run() async throws {
@@ -66,6 +67,9 @@ enum Scenario: String, CaseIterable {
         case .barrierAndCancelled: try await Self.barrierAndCancelled()
         case .blockedHandlers: try await Self.blockedHandlers()
         case .releasedQueue: try await Self.releasedQueue()
+        case .diskFull: try await Self.diskFull()
+        case .manyFiles: try await Self.manyFiles()
+        case .slowReader: try await Self.slowReader()
         case .trailers: try await Self.trailers()
         case .cutHeads: try await Self.cutHeads()
         case .endedSessions: try await Self.endedSessions()

@@ -45,6 +45,35 @@ struct ReadmeTests {
         return queue
     }
 
+    @Test("bodies, files, streams")
+    func files() async throws {
+        let queue = makeQueue()
+        let folder = try TemporaryFolder()
+        let photoURL = try folder.file("photo.jpg", Data("JPEG".utf8))
+        let fileURL = server.url("/user")
+        let (logURL, eventsURL) = (server.url("/log"), server.url("/events"))
+        server.on("/upload", .text("thanks"))
+        server.on("/log", .text("one\ntwo\n"))
+        server.on("/events", .data(Data("retry: 1\ndata: x\n\n".utf8), contentType: "text/event-stream"), .empty(204))
+        var uploadRequest = URLRequest(url: server.url("/upload"))
+        uploadRequest.httpMethod = "POST"
+
+        var form = MultipartForm()
+        form.append(name: "title", value: "Holiday")
+        form.append(name: "photo", file: photoURL)
+        let posted = try await queue.response(for: uploadRequest, body: .multipart(form))
+        #expect(posted.statusCode == 200)
+
+        let saved = try await queue.download(
+            URLRequest(url: fileURL), to: folder.url.appendingPathComponent("file.bin"))
+        #expect(saved.fileURL?.lastPathComponent == "file.bin")
+
+        var lines: [String] = []
+        for try await line in queue.bytes(for: URLRequest(url: logURL)).lines { lines.append(line) }
+        #expect(lines == ["one", "two"])
+        for try await event in queue.events(for: URLRequest(url: eventsURL)) { #expect(event.data == "x") }
+    }
+
     @Test("async/await, completion handlers")
     func sending() async throws {
         let queue = makeQueue()

@@ -6,7 +6,9 @@ import Foundation
 /// leaves behind does not slow the next.
 @main
 enum Benchmarks {
-    static let suites: [any Suite] = [Throughput(), Curl(), Waiting(), OperationCost(), Dependencies(), Idle()]
+    static let suites: [any Suite] = [
+        Throughput(), Curl(), Waiting(), OperationCost(), Dependencies(), Idle(), Transfers(),
+    ]
 
     static func main() async {
         do {
@@ -46,6 +48,7 @@ enum Benchmarks {
 
     private static func runChild(_ arguments: [String]) async throws {
         if arguments == [ServerProcess.command] { return try ServerProcess.serve() }
+        if arguments == [BulkServer.command] { return try BulkServer.serve() }
         guard let job = Job(arguments: arguments), let suite = suites.first(where: { $0.name == job.key.suite }) else {
             throw Options.Mistake(text: "not a measurement: \(arguments.joined(separator: " "))")
         }

@@ -48,6 +48,7 @@ extension NetworkOperation {
             policy: policy, error: error, request: request, attempts: state.attempts, resends: state.resends,
             decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
+            isPartlyDelivered: shared.withLock { $0.destination }?.forbidsRetry ?? false,
             methodTaken: failure.methodTaken, hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
             spent: session.spending.withLock { $0.spent[state.host, default: 0] },
             now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())

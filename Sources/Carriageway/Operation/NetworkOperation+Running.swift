@@ -133,9 +133,11 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place, hasCircuit) = shared.withLock {
-            ($0.running.takeAll(), $0.place, $0.configuration?.circuits != nil)
+        let (parts, place, destination, hasCircuit) = shared.withLock {
+            ($0.running.takeAll(), $0.place, $0.destination, $0.configuration?.circuits != nil)
         }
+        defer { destination?.abandon() }
+        leaveEqual()
         if hasCircuit { releaseProbe() }
         return parts.stop { place?.leave(self) }
     }
@@ -155,7 +157,7 @@ extension NetworkOperation {
     }
 
     private func check(_ request: URLRequest) throws(NetworkError) -> URLRequest {
-        try RequestCheck.checked(request, takesIPv6: boundSession.transport.takesIPv6Addresses)
+        try RequestCheck.checked(request, body: body, takesIPv6: boundSession.transport.takesIPv6Addresses)
     }
 
     private func makeRequest() throws(NetworkError) -> URLRequest {
@@ -167,6 +169,7 @@ extension NetworkOperation {
         case .after(let dependency, let build): request = try Self.request(after: dependency, build)
         case nil: throw .cancelled
         }
+        try body?.attach(to: &request)
         let policy = retryPolicy
         if policy.generatesIdempotencyKey, !MethodRule.isIdempotent(request.httpMethod ?? "GET"),
             request.value(forHTTPHeaderField: "Idempotency-Key") == nil
@@ -190,6 +193,7 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
+        if joinEqual(round: round) { return }
         let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
                 LinePlace(
@@ -325,11 +329,20 @@ extension NetworkOperation {
     private func send(_ request: URLRequest, _ round: Int) {
         let session = boundSession
         let stamp = shared.withLock { $0.stamp }
+        let body: TransportBody
+        do throws(NetworkError) {
+            body = try transportBody(of: request)
+        } catch {
+            return validate(.failed(error, request, at: time.now), round)
+        }
         var settings = exchangeSettings
         settings.stamp = stamp
         settings.onSight = sightObserver(of: round)
-        let exchange = Exchange(request: request, session: session, settings: settings) { received, response in
-            self.received(received, of: response, session: session)
+        let destination = shared.withLock { $0.destination }
+        let exchange = Exchange(
+            request: request, body: body, destination: destination, session: session, settings: settings
+        ) { bytes, total, direction in
+            self.moved(bytes, of: total, direction, session: session)
         } onEnd: { outcome in
             self.exchangeEnded(outcome, stamp, round)
         }
@@ -338,7 +351,18 @@ extension NetworkOperation {
             shared.running.exchange = exchange
             return true
         }
-        if isWanted { exchange.start() }
+        guard isWanted else { return }
+        settlePausing(session)
+        if shared.withLock({ $0.isTransferHeld }) { exchange.hold(true) }
+        exchange.start()
+    }
+
+    /// The body of one attempt, measured anew. What `prepare` has put into the request goes first.
+    private func transportBody(of request: URLRequest) throws(NetworkError) -> TransportBody {
+        guard request.httpBody == nil, request.httpBodyStream == nil, let body else {
+            return TransportBody(of: request)
+        }
+        return try body.transportBody() ?? .none
     }
 
     private func exchangeEnded(_ outcome: Exchange.Outcome, _ stamp: CredentialStamp?, _ round: Int) {
@@ -388,15 +412,52 @@ extension NetworkOperation {
         case .failure(let error):
             attemptFailed(error, outcome, round, now)
         case .success(let reply):
-            if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
+            let destination = shared.withLock { $0.destination }
+            let failure =
+                validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken)
+                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination)
+            if reply.isTaken, let destination {
+                settle(destination, reply, failure, outcome, round)
+            } else if let failure {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                hostSucceeded(status: reply.http.statusCode)
-                apply { shared in
-                    shared.time(outcome.timing)
-                    return shared.state.succeeded(reply, round: round, now: now)
-                }
+                succeed(reply, outcome, round)
             }
+        }
+    }
+
+    /// A redirect, say, that the caller wants as the answer is no file.
+    private func missedDestination(
+        _ reply: Exchange.Reply, _ destination: (any ResponseDestination)?
+    ) -> NetworkError? {
+        guard destination != nil, !reply.isTaken else { return nil }
+        return .unacceptableResponse(reply.http, reply.data, reason: "status \(reply.http.statusCode)")
+    }
+
+    /// The body is not in memory: it comes to its place before the result is there.
+    private func settle(
+        _ destination: any ResponseDestination, _ reply: Exchange.Reply, _ failure: NetworkError?,
+        _ outcome: Exchange.Outcome, _ round: Int
+    ) {
+        destination.settle(isGood: failure == nil) { settled in
+            let now = self.time.now
+            if let failure { return self.attemptFailed(failure, outcome, round, now) }
+            switch settled {
+            case .success(let file):
+                var reply = reply
+                reply.file = file
+                self.succeed(reply, outcome, round)
+            case .failure(let error): self.attemptFailed(error, outcome, round, now)
+            }
+        }
+    }
+
+    private func succeed(_ reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
+        let now = time.now
+        hostSucceeded(status: reply.http.statusCode)
+        apply { shared in
+            shared.time(outcome.timing)
+            return shared.state.succeeded(reply, round: round, now: now)
         }
     }
 
@@ -416,7 +477,7 @@ extension NetworkOperation {
     }
 
     private func emptyDataFailure(_ reply: Exchange.Reply) -> NetworkError? {
-        reply.data.isEmpty && !allowsEmptyData ? .noResponseData(reply.http) : nil
+        reply.length == 0 && !allowsEmptyData ? .noResponseData(reply.http) : nil
     }
 
     // MARK: Time

@@ -38,6 +38,10 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var dependencies = DependencyList()
         var settings = OperationSettings()
         var source: Source?
+        /// What is sent with the request, unless that has a body of its own.
+        var body: RequestBody?
+        /// Where the response's body goes; nil for the memory.
+        var destination: (any ResponseDestination)?
         /// The queue that took the operation, kept until it has finished.
         var queue: NetworkQueue?
         /// Kept until it has finished too; before that nil if the queue's is to be used.
@@ -57,11 +61,19 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var isPassed = false
         var wasCancelled = false
         var failure = FailedAttempt()
+        var download = TransferProgress()
+        var upload = TransferProgress()
+        /// Whose transfer the operation waits for, if it is that of an equal request.
+        var transfer: SharedTransfer?
+        /// Whether others wait for the operation's transfer, and who is told of its bytes.
+        var isLeader = false
+        var mirror: (@Sendable (Int64, Int64, TransferDirection) -> Void)?
+        /// Whether the caller has paused the progress, and so the transfer.
+        var isTransferHeld = false
         var memory = EventMemory()
         var knownIdentifier: Int?
         /// How long the attempt that has a slot waited for it.
         var waited = Duration.zero
-        var progress: OperationProgress?
     }
 
     let shared: Locked<Shared>
@@ -70,12 +82,14 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - request: what to send; checked when the operation runs.
+    ///   - body: what is sent with it, in place of a body that the request has itself.
     ///   - session: the session to send over; without one that of the operation's ``NetworkQueue``, else
     ///     ``NetworkSession/shared``.
-    public init(_ request: URLRequest, session: NetworkSession? = nil) {
+    public init(_ request: URLRequest, body: RequestBody? = nil, session: NetworkSession? = nil) {
         var shared = Shared()
         shared.settings.isAuthenticated = !Renewing.isUnderWay
         shared.source = .request(request)
+        shared.body = body
         shared.session = session
         self.shared = Locked(shared)
         super.init()
@@ -86,7 +100,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// - Parameters:
     ///   - dependency: added as a dependency. If it fails, this operation fails with
     ///     ``NetworkError/dependencyFailed(_:)`` and `request` is not called.
-    ///   - session: as in ``init(_:session:)``.
+    ///   - session: as in ``init(_:body:session:)``.
     ///   - request: makes the request, on a queue that is not the main one. What it throws becomes the result: a
     ///     ``NetworkError`` as it is, anything else as ``NetworkError/generalError(_:)``.
     public init(
@@ -225,12 +239,14 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         get { super.queuePriority }
         set {
             super.queuePriority = newValue
-            guard let queue = shared.withLock({ $0.queue }) else { return }
+            let (queue, transfer) = shared.withLock { ($0.queue, $0.transfer) }
+            if let transfer { transfer.coalescer.adjustPriority(transfer.key) }
+            guard let queue else { return }
             queue.session.lane.setPriority(super.queuePriority.rawValue, of: self)
         }
     }
 
     private static let releases = DispatchQueue(label: "carriageway.releases")
-    private static let cancellations = DispatchQueue(label: "carriageway.cancellations")
+    static let cancellations = DispatchQueue(label: "carriageway.cancellations")
     static let callbacks = DispatchQueue(label: "carriageway.callbacks")
 }

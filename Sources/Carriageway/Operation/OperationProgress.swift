@@ -4,61 +4,80 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// The `Progress` of an operation, made when someone asks for it, and what was last said to it.
-struct OperationProgress {
-    let progress: Progress
-    var received: Int64 = 0
-    var expected: Int64 = -1
-    /// Whether an update is on its way; the bytes of one do not queue up behind the other.
-    var isUpdating = false
+/// Which way bytes go.
+enum TransferDirection: Sendable {
+    case down
+    case up
 }
 
 extension NetworkOperation {
     /// The bytes of the response's body: how many have come, and of how many where that is known.
     ///
-    /// It never falls back, also when a retry begins anew. `totalUnitCount` is -1 while the length is not known, as under
-    /// a content encoding. Cancelling it cancels the operation.
-    public var progress: Progress {
+    /// It never falls back, also when a retry begins anew; a download that goes on from an earlier run begins with what is
+    /// there. `totalUnitCount` is -1 while the length is not known, as under a content encoding. Its
+    /// ``Foundation/Progress/bytesPerSecond`` is the speed. Cancelling it cancels the operation; pausing it pauses the
+    /// transfer where `isPausable` says so, which it does not over `URLSession` on Linux.
+    public var progress: Progress { progress(\.download) }
+
+    /// The bytes of the request's body: how many have been handed to the network, and of how many where that is known.
+    /// Otherwise as ``progress``.
+    public var uploadProgress: Progress { progress(\.upload) }
+
+    private func progress(_ direction: WritableKeyPath<Shared, TransferProgress>) -> Progress {
         shared.withLock { shared in
-            if let known = shared.progress { return known.progress }
-            let progress = Progress.discreteProgress(totalUnitCount: -1)
-            progress.isPausable = false
-            progress.cancellationHandler = { [weak self] in self?.cancel() }
-            shared.progress = OperationProgress(progress: progress)
-            return progress
+            let canPause = (shared.session ?? shared.queue?.session)?.transport.canPause ?? false
+            return shared[keyPath: direction].asked {
+                let progress = Progress.discreteProgress(totalUnitCount: -1)
+                progress.isPausable = canPause
+                progress.cancellationHandler = { [weak self] in self?.cancel() }
+                progress.pausingHandler = { [weak self] in self?.holdTransfer(true) }
+                progress.resumingHandler = { [weak self] in self?.holdTransfer(false) }
+                return progress
+            }
         }
     }
 
-    /// Bytes have come. Runs on the session's delegate queue; the progress itself is told elsewhere, since it calls out.
-    func received(_ received: Int64, of response: HTTPURLResponse?, session: NetworkSession) {
-        let isDue = shared.withLock { shared in
-            guard var progress = shared.progress else { return false }
-            progress.received = max(progress.received, received)
-            progress.expected = response?.bodyLength ?? -1
-            defer { shared.progress = progress }
-            defer { progress.isUpdating = true }
-            return !progress.isUpdating
+    /// Nothing more is read from the network until it is taken back. Of effect where the transport can.
+    private func holdTransfer(_ isHeld: Bool) {
+        let exchange = shared.withLock { shared in
+            shared.isTransferHeld = isHeld
+            return shared.running.exchange
         }
-        if isDue { session.pipeline.async { self.updateProgress() } }
+        exchange?.hold(isHeld)
     }
 
-    func updateProgress() {
-        let update: OperationProgress? = shared.withLock { shared in
-            shared.progress?.isUpdating = false
-            return shared.progress
+    /// The session is known: so is whether a transfer can be paused.
+    func settlePausing(_ session: NetworkSession) {
+        guard session.transport.canPause else { return }
+        let known = shared.withLock { [$0.download.progress, $0.upload.progress] }
+        for progress in known { progress?.isPausable = true }
+    }
+
+    /// Bytes have gone by. Runs on the session's delegate queue; the progress itself is told elsewhere, since it calls out.
+    func moved(_ bytes: Int64, of total: Int64, _ direction: TransferDirection, session: NetworkSession) {
+        let now = session.time.now
+        let path = Self.path(direction)
+        let (moved, queue, mirror) = shared.withLock { shared in
+            (shared[keyPath: path].moved(bytes, of: total, at: now), shared.queue, shared.mirror)
         }
-        guard let update else { return }
-        if update.expected >= update.received { update.progress.totalUnitCount = update.expected }
-        update.progress.completedUnitCount = update.received
+        mirror?(bytes, total, direction)
+        if moved.isDue { session.pipeline.async { self.shared.withLock { $0[keyPath: path].update() }?.perform() } }
+        queue?.transfers.moved(moved.bytes, moved.expected, direction, session: session)
     }
 
     /// The operation has ended: the progress of a success is complete.
     func completeProgress() {
-        let (progress, length) = shared.withLock { shared in
-            (shared.progress?.progress, (try? shared.state.result?.get()).map { Int64($0.data.count) })
+        let updates = shared.withLock { shared -> [TransferProgress.Update?] in
+            guard case .success = shared.state.result else { return [] }
+            return [shared.download.completed(), shared.upload.completed()]
         }
-        guard let progress, let length else { return }
-        progress.totalUnitCount = max(length, 1)
-        progress.completedUnitCount = progress.totalUnitCount
+        for update in updates { update?.perform() }
+    }
+
+    static func path(_ direction: TransferDirection) -> WritableKeyPath<Shared, TransferProgress> & Sendable {
+        switch direction {
+        case .down: \.download
+        case .up: \.upload
+        }
     }
 }

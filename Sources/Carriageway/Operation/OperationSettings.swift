@@ -17,6 +17,12 @@ struct OperationSettings {
     var maxResponseSize: Int64?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
+
+    /// Whether the queue's settings decide about responses and retries.
+    var isPlain: Bool {
+        retryPolicy == nil && retriesNonIdempotent == nil && generatesIdempotencyKey == nil && validation == nil
+            && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
+    }
     var isAuthenticated = true
 }
 
@@ -54,6 +60,18 @@ extension NetworkOperation {
     public var generatesIdempotencyKey: Bool {
         get { retryPolicy.generatesIdempotencyKey }
         set { change { $0.generatesIdempotencyKey = newValue } }
+    }
+
+    /// What is sent with the request, in place of a body that the request has itself; of effect if set before the start.
+    public var body: RequestBody? {
+        get { setting { $0.body } }
+        set {
+            let old = shared.withLock { shared in
+                defer { shared.body = newValue }
+                return shared.body
+            }
+            _ = old
+        }
     }
 
     /// Which responses count as a success: the queue's validation unless set here.

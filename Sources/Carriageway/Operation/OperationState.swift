@@ -190,8 +190,17 @@ extension OperationState {
         record(.succeeded(statusCode: reply.http.statusCode), now: now)
         let response = NetworkResponse(
             data: reply.data, http: reply.http, request: reply.request, attempts: attempts,
-            redirects: reply.redirects)
+            redirects: reply.redirects, fileURL: reply.file)
         return end(.success(response))
+    }
+
+    /// The transfer of an equal request, which the operation waited for, has ended with this.
+    mutating func took(
+        _ result: Result<NetworkResponse, NetworkError>, _ attempts: [NetworkAttempt], round: Int
+    ) -> [Action] {
+        guard phase == .inLine, round == self.round else { return [] }
+        self.attempts = attempts
+        return end(result)
     }
 
     /// The exchange failed, or its response did not pass validation.

@@ -67,6 +67,13 @@ extension NetworkQueue {
         /// What becomes of redirects; they are followed unless set.
         public var redirects = RedirectPolicy.follow
 
+        /// Whether GETs that are equal, by URL and headers, and under way at the same time share one transfer.
+        ///
+        /// Each keeps its operation, its handlers, its `timeout` and its `cancel()`; the transfer has the highest of their
+        /// priorities and ends when the last of them is cancelled. Operations with a policy or a validation of their own, subclasses,
+        /// downloads and streams go by themselves. False by default.
+        public var sharesEqualRequests = false
+
         /// Changes a request before each of its attempts, as by adding a token.
         ///
         /// It gets the original request every time, once the attempt has its slot; so requests that waited and those that

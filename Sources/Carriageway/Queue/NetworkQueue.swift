@@ -27,6 +27,8 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
 
     let configurationBox: ConfigurationBox
     let laneMember: Lane.MemberID
+    let transfers = QueueTransfers()
+    let coalescer = Coalescer()
     private let waitingRoom = Locked(WaitingRoom())
     /// Guards reading and writing the width in one step.
     private let widthLock = NSLock()
@@ -241,6 +243,13 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
             #endif
         }
     }
+
+    /// The bytes of the responses of all requests of the queue so far, added up: how many have come, and of how many as far
+    /// as is known; see ``NetworkOperation/progress``. Requests that have yet to be answered are not in the total.
+    ///
+    /// Bytes, where `OperationQueue` counts operations. Cancelling it cancels all operations, pausing and resuming it suspends
+    /// and resumes the queue.
+    open override var progress: Progress { transfers.progress(.down, of: self) }
 
     // MARK: All operations
 

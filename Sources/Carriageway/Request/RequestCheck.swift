@@ -8,12 +8,16 @@ import Foundation
 enum RequestCheck {
     /// The request as it can be sent: scheme in small letters, a content type where there is a body.
     ///
-    /// - Parameter takesIPv6: whether the transport can reach a host that is given as an IPv6 address.
-    static func checked(_ request: URLRequest, takesIPv6: Bool = true) throws(NetworkError) -> URLRequest {
+    /// - Parameters:
+    ///   - body: what is sent with it, if it has no body of its own.
+    ///   - takesIPv6: whether the transport can reach a host that is given as an IPv6 address.
+    static func checked(
+        _ request: URLRequest, body: RequestBody? = nil, takesIPv6: Bool = true
+    ) throws(NetworkError) -> URLRequest {
         var request = request
         // Assigning would copy the request, also where nothing changes.
         if let normalized = try normalized(request.url, takesIPv6) { request.url = normalized }
-        try checkMethodAndBody(of: request)
+        try checkMethodAndBody(of: request, hasBody: body.map { !$0.isInMemory } ?? false)
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkHeader(name, value)
         }
@@ -65,12 +69,12 @@ enum RequestCheck {
         return !port.isEmpty && !port.contains(UInt8(ascii: "]"))
     }
 
-    private static func checkMethodAndBody(of request: URLRequest) throws(NetworkError) {
+    private static func checkMethodAndBody(of request: URLRequest, hasBody: Bool) throws(NetworkError) {
         let method = request.httpMethod ?? "GET"
         guard isToken(method) else { throw .invalidRequest("the method is not a token of RFC 9110") }
         // URLSession refuses a GET with a body after it has been sent on its way; an empty one counts as none.
         guard method == "GET" || method == "HEAD" else { return }
-        guard request.httpBody?.isEmpty ?? true, request.httpBodyStream == nil else {
+        guard request.httpBody?.isEmpty ?? true, request.httpBodyStream == nil, !hasBody else {
             throw .invalidRequest("a \(method) request has no body")
         }
     }

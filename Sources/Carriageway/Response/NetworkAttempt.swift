@@ -59,6 +59,8 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
     case nonIdempotent
     /// The body was a stream, which can be read only once.
     case bodyNotReplayable
+    /// A reader of the response has got a part of it, which cannot be taken back.
+    case partlyDelivered
     /// `maxRetries` are used up.
     case noAttemptsLeft
     /// The host's retry budget is used up: too many requests to it fail.
@@ -78,6 +80,7 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
         case .declined: "declined"
         case .nonIdempotent: "not idempotent"
         case .bodyNotReplayable: "body cannot be read again"
+        case .partlyDelivered: "a part of the response has been read"
         case .noAttemptsLeft: "no attempts left"
         case .budget: "budget"
         case .retryAfterTooLong(let wait): "Retry-After of \(wait.components.seconds) s is too long"

@@ -6,7 +6,7 @@ import Foundation
 
 /// What a request that succeeded brought.
 public struct NetworkResponse: Sendable {
-    /// The body, decompressed; empty if there was none.
+    /// The body, decompressed; empty if there was none, or if it went to a file or a stream.
     public let data: Data
 
     /// Status and headers, of the last hop where redirects were followed.
@@ -18,6 +18,9 @@ public struct NetworkResponse: Sendable {
     /// Every attempt that was made, in order; the last one succeeded.
     public let attempts: [NetworkAttempt]
 
+    /// The file that a download was written to; nil for other requests.
+    public let fileURL: URL?
+
     /// The redirects that the last attempt followed, in order; empty if the first URL answered.
     public let redirects: [NetworkRedirect]
 
@@ -27,12 +30,13 @@ public struct NetworkResponse: Sendable {
     /// A response of given parts, for tests of code that takes one.
     public init(
         data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [],
-        redirects: [NetworkRedirect] = []
+        redirects: [NetworkRedirect] = [], fileURL: URL? = nil
     ) {
         self.data = data
         self.http = http
         self.request = request
         self.attempts = attempts
+        self.fileURL = fileURL
         self.redirects = redirects
     }
 

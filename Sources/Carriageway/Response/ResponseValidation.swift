@@ -46,15 +46,28 @@ public struct ResponseValidation: Sendable {
     /// Whether code of the caller takes part, which must not run on a session's queues.
     var callsOut: Bool { check != nil }
 
+    func accepts(status: Int) -> Bool {
+        acceptedStatuses.contains { $0.contains(status) }
+    }
+
+    /// Whether status and type are acceptable, before there is a body.
+    func acceptsHead(of response: HTTPURLResponse) -> Bool {
+        var copy = self
+        copy.check = nil
+        return copy.failure(of: response, Data(), isElsewhere: true) == nil
+    }
+
     /// Why the response is a failure; nil if it is none.
-    func failure(of response: HTTPURLResponse, _ data: Data) -> NetworkError? {
+    ///
+    /// - Parameter isElsewhere: whether the body went to a file or a stream, so that `data` says nothing.
+    func failure(of response: HTTPURLResponse, _ data: Data, isElsewhere: Bool = false) -> NetworkError? {
         let status = response.statusCode
-        guard acceptedStatuses.contains(where: { $0.contains(status) }) else {
+        guard accepts(status: status) else {
             return status >= 400
                 ? .endpointError(response, data)
                 : .unacceptableResponse(response, data, reason: "status \(status)")
         }
-        if !acceptedTypes.isEmpty, !data.isEmpty {
+        if !acceptedTypes.isEmpty, !data.isEmpty || isElsewhere {
             let type = Self.essence(of: response.value(forHTTPHeaderField: "Content-Type") ?? "")
             guard acceptedTypes.contains(where: { Self.type(type, fits: Self.essence(of: $0)) }) else {
                 return .unacceptableResponse(
@@ -65,7 +78,7 @@ public struct ResponseValidation: Sendable {
     }
 
     /// A media type without its parameters, in small letters.
-    private static func essence(of type: String) -> String {
+    static func essence(of type: String) -> String {
         (type.split(separator: ";", omittingEmptySubsequences: false).first ?? "")
             .trimmingCharacters(in: .whitespaces).lowercased()
     }

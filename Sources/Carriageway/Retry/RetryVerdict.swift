@@ -26,6 +26,8 @@ struct RetryQuestion {
     var isWanted: Bool
     /// Whether a byte of a response had come.
     var hasBegunResponse: Bool
+    /// Whether a reader has got a part of the body.
+    var isPartlyDelivered = false
     /// The method that was sent first, where a server has done what that asked and led on to a GET.
     var methodTaken: String?
     /// Whether this operation was once tried again at once because its connection had died idle.
@@ -50,6 +52,7 @@ struct RetryQuestion {
             let isIdempotent = MethodRule.isIdempotent(method)
             return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
         }
+        guard !isPartlyDelivered else { return .giveUp(.partlyDelivered) }
         guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
         guard sends <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
         if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }

@@ -8,27 +8,44 @@ import Foundation
 
 extension Exchange {
     func received(_ response: HTTPURLResponse, by identifier: Int) {
-        let isRead: Bool? = record(by: identifier) { state in
+        enum Step {
+            case read
+            case offer
+            case cancel
+        }
+        let step: Step? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
             state.measured.firstByte = state.lastActivity
             state.data = Data()
+            state.delivery = Delivery()
             state.skipped = 0
             state.onward = self.onward(from: response, state)
-            guard let limit = settings.maxResponseSize, keepsBody(state), hasBody(response, to: state.request),
-                response.bodyLength > limit
-            else { return true }
-            state.failure = .responseTooLarge(limit: limit)
-            return false
+            if destination != nil, state.onward == nil { return .offer }
+            return failsBySize(response, &state) ? .cancel : .read
         }
-        if isRead != nil { settings.onSight?(.response(response)) }
-        if isRead == false { session.transport.cancel(identifier) }
+        if step != nil { settings.onSight?(.response(response)) }
+        switch step {
+        case .read, nil: break
+        case .offer: offer(response, by: identifier)
+        case .cancel: session.transport.cancel(identifier)
+        }
+    }
+
+    /// Whether the response says that its body is too large for the memory.
+    func failsBySize(_ response: HTTPURLResponse, _ state: inout State) -> Bool {
+        guard let limit = settings.maxResponseSize, keepsBody(state), hasBody(response, to: state.request),
+            response.bodyLength > limit
+        else { return false }
+        state.failure = .responseTooLarge(limit: limit)
+        return true
     }
 
     func received(_ data: Data, by identifier: Int) {
+        if destination != nil, deliver(data, by: identifier) { return }
         enum Step {
             case nothing
-            case tell(Int64, HTTPURLResponse?)
+            case tell(Int64, of: Int64)
             case cancel
         }
         let step: Step? = record(by: identifier) { state in
@@ -46,11 +63,11 @@ extension Exchange {
                 return .cancel
             }
             if state.data.isEmpty { state.data = data } else { state.data.append(data) }
-            return .tell(Int64(state.data.count), state.response)
+            return .tell(Int64(state.data.count), of: state.response?.bodyLength ?? -1)
         }
         switch step {
         case .nothing, nil: break
-        case .tell(let received, let response): onBytes(received, response)
+        case .tell(let received, let total): onBytes(received, total, .down)
         case .cancel: session.transport.cancel(identifier)
         }
     }
@@ -71,12 +88,12 @@ extension Exchange {
         }
     }
 
-    func sent(_ count: Int64) {
-        let now = session.time.now
-        state.withLock { state in
-            state.lastActivity = now
-            state.measured.bytesSent = max(state.measured.bytesSent, count)
+    func sent(_ bytes: Int64, by identifier: Int) {
+        let length: Int64? = record(by: identifier) { state in
+            state.measured.bytesSent = max(state.measured.bytesSent, bytes)
+            return state.bodyLength
         }
+        if let length { onBytes(bytes, length, .up) }
     }
 
     func completed(by identifier: Int, error: NetworkError?) {
@@ -84,6 +101,7 @@ extension Exchange {
             case nothing
             case hop(ExchangeSettings.Hop)
             case answer(HTTPURLResponse, URLRequest)
+            case sendAgain
             case end(NetworkError?)
             case release(@Sendable () -> Void)
         }
@@ -95,6 +113,7 @@ extension Exchange {
             guard case .running(identifier) = state.phase else { return .nothing }
             state.phase = .between
             if let failure = state.failure { return .end(failure) }
+            if state.prepareToSendAgain() { return .sendAgain }
             if let error, keepsBody(state) { return .end(error) }
             guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
             switch state.onward {
@@ -108,8 +127,9 @@ extension Exchange {
         case .nothing: break
         case .hop(let hop): follow(hop)
         case .answer(let response, let request): answer(response, to: request)
+        case .sendAgain: session.pipeline.async { self.send() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): finish(failure: error)
+        case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }
         case .release(let onRelease):
             session.close(self)
             onRelease()
@@ -117,7 +137,7 @@ extension Exchange {
     }
 
     @discardableResult
-    private func record<Result>(by identifier: Int, _ change: (inout State) -> Result?) -> Result? {
+    func record<Result>(by identifier: Int, _ change: (inout State) -> Result?) -> Result? {
         let now = session.time.now
         return state.withLock { state in
             guard case .running(identifier) = state.phase, state.failure == nil else { return nil }

@@ -45,8 +45,10 @@ extension Exchange {
 
     private func idleTimeCameUp(_ timeout: Duration) {
         let now = session.time.now
-        let isIdle: Bool? = state.withLock { state in
+        let isIdle = state.withLock { state -> Bool? in
             guard case .running = state.phase else { return nil }
+            // A task that was paused is idle because we want it to.
+            if state.delivery.isPaused || state.isHeld { state.lastActivity = now }
             return state.lastActivity.advanced(by: timeout) <= now
         }
         switch isIdle {

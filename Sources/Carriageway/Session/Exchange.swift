@@ -15,6 +15,12 @@ final class Exchange: Sendable {
         let data: Data
         let request: URLRequest
         var redirects: [NetworkRedirect] = []
+        /// Whether the body went to the destination; `data` is empty then.
+        var isTaken = false
+        /// The number of bytes of the body.
+        var length: Int64 = 0
+        /// The file that the body is in.
+        var file: URL?
     }
 
     /// How the exchange ended.
@@ -29,6 +35,13 @@ final class Exchange: Sendable {
         /// The method that was sent first, where a server has done what that asked and led on to a GET.
         let methodTaken: String?
         let timing: Timing
+
+        /// An exchange that could not begin.
+        static func failed(_ error: NetworkError, _ request: URLRequest, at now: ContinuousClock.Instant) -> Outcome {
+            Outcome(
+                result: .failure(error), hasBegunResponse: false, request: request, isAuthorized: false,
+                methodTaken: nil, timing: Timing(start: now))
+        }
     }
 
     /// What was measured so far.
@@ -59,8 +72,13 @@ final class Exchange: Sendable {
         var isAuthorized = false
         /// Opened anew for each task.
         var body: TransportBody
+        /// As it was when the body was last sent; -1 if it is not known.
+        var bodyLength: Int64 = -1
         var response: HTTPURLResponse?
         var data = Data()
+        var delivery = Delivery()
+        /// The caller wants nothing read from the network.
+        var isHeld = false
         /// Where the response leads; nil if it is the answer.
         var onward: Redirect?
         /// How many bytes have come of a body that is of no interest.
@@ -110,23 +128,28 @@ final class Exchange: Sendable {
 
     let session: NetworkSession
     let settings: ExchangeSettings
+    /// Where the body of a response goes; nil for the memory.
+    let destination: (any ResponseDestination)?
     let state: Locked<State>
     /// The request that was sent first.
     let first: URLRequest
-    let onBytes: @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void
+    /// Told how many bytes there are, and how many there will be, -1 if that is not known.
+    let onBytes: @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
 
     /// An exchange that has not begun; `request` is a checked one, without the credential.
     ///
     /// - Parameter body: what is sent with it; nil for the body that the request has itself.
     init(
-        request: URLRequest, body: TransportBody? = nil, session: NetworkSession,
+        request: URLRequest, body: TransportBody? = nil, destination: (any ResponseDestination)? = nil,
+        session: NetworkSession,
         settings: ExchangeSettings = ExchangeSettings(),
-        onBytes: @escaping @Sendable (_ received: Int64, _ response: HTTPURLResponse?) -> Void,
+        onBytes: @escaping @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.session = session
         self.settings = settings
+        self.destination = destination
         self.onBytes = onBytes
         self.onEnd = onEnd
         first = request
@@ -143,7 +166,7 @@ final class Exchange: Sendable {
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
         watchWholeTime()
-        send()
+        if let destination { open(destination) } else { send() }
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in
             if case .ended = state.phase { return true }
@@ -162,6 +185,8 @@ final class Exchange: Sendable {
         }
         if let refusal = session.transport.refusal(of: request) { return fail(with: refusal) }
         let body = state.withLock { $0.body }
+        let bodyLength = (try? body.length()) ?? -1
+        state.withLock { $0.bodyLength = bodyLength }
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
                 guard state.canGoOn else { return false }
@@ -173,6 +198,7 @@ final class Exchange: Sendable {
             return isWanted
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
+        if state.withLock({ $0.isHeld }) { hold(true) }
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
     }
 
@@ -230,7 +256,8 @@ final class Exchange: Sendable {
             case .abandoned, .ended: return .nothing
             case .between:
                 state.failure = error
-                return .end
+                // The destination has yet to clean up, and ends the exchange when it has.
+                return state.delivery.isClosing ? .nothing : .end
             case .running(let identifier):
                 state.failure = error
                 return .cancel(identifier)
@@ -264,7 +291,8 @@ final class Exchange: Sendable {
                 .success(
                     Reply(
                         http: response, data: state.data, request: state.sent ?? state.request,
-                        redirects: state.redirects))
+                        redirects: state.redirects, isTaken: state.delivery.isTaken,
+                        length: state.delivery.isTaken ? state.delivery.received : Int64(state.data.count)))
             } else {
                 .failure(.urlError(URLError(.badServerResponse)))
             }

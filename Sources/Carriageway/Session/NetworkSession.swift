@@ -74,25 +74,27 @@ public final class NetworkSession: Sendable {
     /// Sends a request past every queue: at once, without retry and without credential.
     ///
     /// - Throws: ``NetworkError``; a status of 400 and above is ``NetworkError/endpointError(_:_:)``.
-    public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
-        try await response(for: request) { _ in }
+    public func response(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError)
+        -> NetworkResponse
+    {
+        try await response(for: request, body: body) { _ in }
     }
 
     /// The same, by an operation that the caller sets up.
     func response(
-        for request: URLRequest, configure: (NetworkOperation) -> Void
+        for request: URLRequest, body: RequestBody? = nil, configure: (NetworkOperation) -> Void
     ) async throws(NetworkError) -> NetworkResponse {
         if Task.isCancelled { throw .cancelled }
-        let operation = NetworkOperation(request, session: self)
+        let operation = NetworkOperation(request, body: body, session: self)
         operation.retryPolicy = .never
         configure(operation)
         operation.start(on: nil)
         return try await operation.response
     }
 
-    /// Sends a request past every queue and gives the body of its response; see ``response(for:)``.
-    public func data(for request: URLRequest) async throws(NetworkError) -> Data {
-        try await response(for: request).data
+    /// Sends a request past every queue and gives the body of its response; see ``response(for:body:)``.
+    public func data(for request: URLRequest, body: RequestBody? = nil) async throws(NetworkError) -> Data {
+        try await response(for: request, body: body).data
     }
 
     /// Says that the network is back: of the requests that wait for a retry, two to each host go now, and more when these

@@ -62,7 +62,8 @@
         private func ended(_ count: Int) -> Int {
             if count == 0 { status = .atEnd }
             guard count < 0 else { return count }
-            return fail(source.streamError.map { .fileError($0) } ?? .fileError(POSIXError(.EIO)))
+            let error = source.streamError ?? POSIXError(.EIO)
+            return fail(error as? NetworkError ?? .fileError(error))
         }
 
         private func fail(_ error: NetworkError) -> Int {

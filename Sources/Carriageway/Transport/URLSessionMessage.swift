@@ -47,7 +47,7 @@ struct URLSessionMessage {
                 request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
             #endif
         }
-        guard let stream = body.stream(failure: bodyFailure) else {
+        guard let stream = body.stream(length: length, failure: bodyFailure) else {
             isSendable = false
             return
         }
@@ -64,7 +64,9 @@ struct URLSessionMessage {
 
 extension TransportBody {
     /// Opens the body as a stream; nil, with the reason in `failure`, if it cannot be, and for a body that is none.
-    func stream(failure: Locked<NetworkError?>) -> InputStream? {
+    ///
+    /// - Parameter length: what was announced, for a file; its length now if not given.
+    func stream(length announced: Int64? = nil, failure: Locked<NetworkError?>) -> InputStream? {
         do {
             switch self {
             case .none: return nil
@@ -72,7 +74,7 @@ extension TransportBody {
             case .file(let url):
                 let length = try RegularFile.length(of: url)
                 guard let stream = InputStream(url: url) else { throw NetworkError.posix(ENOENT, url) }
-                return Self.checked(stream, length: length, isFile: true, failure)
+                return Self.checked(stream, length: announced ?? length, isFile: true, failure)
             case .stream(let length, let open):
                 return Self.checked(try open(), length: length, isFile: false, failure)
             }

@@ -18,6 +18,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var isDistrusted = false
         var hasResponse = false
         var isPaused = false
+        var bytesSent: Int64 = 0
         var foreignResponse: URLResponse?
     }
 
@@ -62,7 +63,13 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        events.task(identifier(of: task), sentBodyBytes: totalBytesSent, of: totalBytesExpectedToSend)
+        let identifier = self.identifier(of: task)
+        // The total is wrong on Linux, where it is read later than it was true.
+        let sent: Int64? = records.withLock { records in
+            records[identifier]?.bytesSent += bytesSent
+            return records[identifier]?.bytesSent
+        }
+        if let sent { events.task(identifier, sentBodyBytes: sent, of: totalBytesExpectedToSend) }
     }
 
     #if !canImport(FoundationNetworking)

@@ -9,7 +9,7 @@ struct ProcessDeathTests {
         arguments: [
             "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
             "oddHeaders", "basicChallenge", "cancelQueued", "longChain", "addedTwice", "barrierAndCancelled",
-            "blockedHandlers", "releasedQueue",
+            "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "slowReader",
         ])
     func scenario(name: String) async throws {
         try await run([name])

@@ -119,6 +119,31 @@ final class StubTransport: Transport {
         }
     }
 
+    /// Gives a task the head of its response, or a part of the body, without ending it.
+    func give(_ identifier: Int, status: Int? = nil, headers: [String: String] = [:], body: Data = Data()) {
+        guard let url = state.withLock({ $0.alive[identifier]?.url }) else { return }
+        queue.async {
+            if let status,
+                let response = HTTPURLResponse(
+                    url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+            {
+                self.events.task(identifier, received: response)
+            }
+            if !body.isEmpty { self.events.task(identifier, received: body) }
+        }
+    }
+
+    /// Ends a task whose response has been given.
+    func finish(_ identifier: Int) {
+        guard state.withLock({ $0.alive.removeValue(forKey: identifier) }) != nil else { return }
+        queue.async { self.events.task(identifier, completedWith: nil) }
+    }
+
+    /// Returns once every event that was given has been told.
+    func settled() {
+        queue.sync {}
+    }
+
     /// Returns once so many requests have been sent in all.
     func waitForSent(_ count: Int) async {
         await withCheckedContinuation { continuation in

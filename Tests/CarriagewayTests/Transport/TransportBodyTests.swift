@@ -27,12 +27,12 @@ struct TransportBodyTests {
         guard let session = sessions[wire] else { return .failure(.sessionInvalidated) }
         var request = URLRequest(url: server.url(path))
         request.httpMethod = "PUT"
-        request.timeoutInterval = 20
+        request.timeoutInterval = 300
         request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
         change(&request)
         let sent = request
         return await withCheckedContinuation { continuation in
-            Exchange(request: sent, body: body, session: session) { _, _ in
+            Exchange(request: sent, body: body, session: session) { _, _, _ in
             } onEnd: {
                 continuation.resume(returning: $0.result)
             }.start()

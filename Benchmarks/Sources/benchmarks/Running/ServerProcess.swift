@@ -10,8 +10,8 @@ final class ServerProcess {
     /// Closing it, as our end does, ends the server.
     private let input = Pipe()
 
-    init() throws {
-        let (process, output) = ChildProcess.make([ChildProcess.flag, Self.command])
+    init(command: String = ServerProcess.command) throws {
+        let (process, output) = ChildProcess.make([ChildProcess.flag, command])
         process.standardInput = input
         try process.run()
         self.process = process

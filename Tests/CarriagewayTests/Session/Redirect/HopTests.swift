@@ -28,7 +28,7 @@ struct HopTests {
         }
         return await withCheckedContinuation { continuation in
             let settings = ExchangeSettings(stamp: stamp)
-            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _ in
+            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _, _ in
             } onEnd: {
                 continuation.resume(returning: $0)
             }.start()
@@ -54,7 +54,7 @@ struct HopTests {
         let stamp = CredentialStamp(generation: 1) { request in request.url?.host == "stub.test" }
         let outcome: Exchange.Outcome = await withCheckedContinuation { continuation in
             let settings = ExchangeSettings(stamp: stamp)
-            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _ in
+            Exchange(request: request("/same"), session: stage.session, settings: settings) { _, _, _ in
             } onEnd: {
                 continuation.resume(returning: $0)
             }.start()

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A name is one component of a path, never hidden, never "." or "..", short enough for every file system, and no two
 /// are equal, also where case and Unicode form do not count.
-struct FileNames {
+package struct FileNames {
     /// File systems take 255 bytes; some leave room for suffixes of their own.
     private static let limit = 200
     /// An extension that is longer than this is none.
@@ -12,20 +12,28 @@ struct FileNames {
 
     private var taken: Set<String> = []
 
+    package init() {}
+
     /// A name from the last part of the URL's path; "index" where that says nothing.
-    mutating func next(for url: URL) -> String {
+    package mutating func next(for url: URL) -> String {
         let path = url.path(percentEncoded: true)
         let last = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
-        let (stem, suffix) = Self.parts(of: Self.safe(last.removingPercentEncoding ?? last))
+        let wanted = Self.safe(last.removingPercentEncoding ?? last)
         for number in 1... {
-            let name = Self.name(stem: stem, number: number, suffix: suffix)
+            let name = Self.numbered(wanted, number)
             if taken.insert(Self.folded(name)).inserted { return name }
         }
         preconditionFailure("the numbers never end")
     }
 
+    /// The name with a number before its extension, from 2 on: "report-2.pdf".
+    static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, suffix) = parts(of: name)
+        return self.name(stem: stem, number: number, suffix: suffix)
+    }
+
     /// The text with everything replaced that means something to a shell's reader or to a file system.
-    private static func safe(_ text: String) -> String {
+    static func safe(_ text: String) -> String {
         let replaced = String(text.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
         var name = Substring(replaced)
         // A leading dot hides the file, a leading dash is an option to the next command; trailing dots and spaces are

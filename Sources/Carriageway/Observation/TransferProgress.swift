@@ -1,0 +1,79 @@
+import Foundation
+
+/// The bytes of one direction of a request, or of a whole queue, and the `Progress` that tells of them, made when someone
+/// asks for it: pure but for that.
+struct TransferProgress {
+    /// What is to be said to the `Progress`, outside every lock.
+    struct Update: Sendable {
+        let progress: Progress
+        let completed: Int64
+        /// -1 if not known.
+        let total: Int64
+        let bytesPerSecond: Double?
+
+        func perform() {
+            if total >= 0, progress.totalUnitCount != total { progress.totalUnitCount = total }
+            progress.completedUnitCount = completed
+            guard let bytesPerSecond else { return }
+            progress.setUserInfoObject(NSNumber(value: bytesPerSecond), forKey: .throughputKey)
+            guard bytesPerSecond > 0, total >= completed else { return }
+            let rest = Double(total - completed) / bytesPerSecond
+            progress.setUserInfoObject(NSNumber(value: rest), forKey: .estimatedTimeRemainingKey)
+        }
+    }
+
+    private(set) var progress: Progress?
+    /// Never falls back, also when an attempt begins anew.
+    private(set) var bytes: Int64 = 0
+    private(set) var expected: Int64 = -1
+    private var rate = TransferRate()
+    /// Whether an update is on its way; the bytes of one do not queue up behind the other.
+    private var isUpdating = false
+
+    /// The progress; the first time it is made.
+    mutating func asked(_ make: () -> Progress) -> Progress {
+        if let progress { return progress }
+        let made = make()
+        progress = made
+        return made
+    }
+
+    /// So many bytes have gone by in this attempt, of so many; -1 if that is not known.
+    ///
+    /// - Returns: how much was added, and whether somebody has to be told.
+    mutating func moved(_ count: Int64, of total: Int64, at instant: ContinuousClock.Instant) -> (
+        bytes: Int64, expected: Int64, isDue: Bool
+    ) {
+        let before = (bytes, expected)
+        bytes = max(bytes, count)
+        expected = total >= 0 ? max(total, bytes) : -1
+        if progress != nil { rate.add(count, at: instant) }
+        defer { isUpdating = progress != nil }
+        return (
+            bytes - before.0, max(expected, bytes) - max(before.1, before.0), progress != nil && !isUpdating
+        )
+    }
+
+    /// What to say now.
+    mutating func update() -> Update? {
+        isUpdating = false
+        return progress.map {
+            Update(progress: $0, completed: bytes, total: expected, bytesPerSecond: rate.bytesPerSecond)
+        }
+    }
+
+    /// All has come: a success is complete, whatever was announced.
+    mutating func completed() -> Update? {
+        expected = max(bytes, 1)
+        return progress.map {
+            Update(progress: $0, completed: expected, total: expected, bytesPerSecond: rate.bytesPerSecond)
+        }
+    }
+}
+
+extension Progress {
+    /// The speed of a transfer over its last seconds, in bytes a second; nil while it is not known.
+    public var bytesPerSecond: Double? {
+        (userInfo[.throughputKey] as? NSNumber)?.doubleValue
+    }
+}
