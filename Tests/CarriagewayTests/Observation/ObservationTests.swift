@@ -116,7 +116,9 @@ struct ObservationTests {
         })
         let queue = NetworkQueue(
             session: stage.session,
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1))
+            // The renewal's own timeout must not come on a slow machine.
+            authentication: Authentication(
+                authenticator, credential: NumberedToken(number: 1), time: stage.time)
         ) { $0.observers = [log] }
         let first = queue.send(request("/1"))
         await authenticator.log.begun.wait(for: 1)
