@@ -10,7 +10,11 @@ let package = Package(
         .executable(name: "carriageway", targets: ["CarriagewayCommand"]),
     ],
     targets: [
-        .target(name: "Carriageway"),
+        .target(
+            name: "Carriageway",
+            dependencies: [.target(name: "CarriagewayCurl", condition: .when(platforms: [.linux]))]),
+        // libcurl as it is found at run time; empty elsewhere than on Linux.
+        .target(name: "CarriagewayCurl"),
         .target(name: "CarriagewayTesting", dependencies: ["Carriageway"]),
         .executableTarget(name: "CarriagewayCommand", dependencies: ["Carriageway", "CarriagewayTesting"]),
         // What would take the tests down with it if it went wrong runs in a process of its own.

@@ -11,7 +11,10 @@ let package = Package(
             dependencies: [
                 .product(name: "Carriageway", package: "Carriageway"),
                 .product(name: "CarriagewayTesting", package: "Carriageway"),
-            ])
+                "PlainCurl",
+            ]),
+        // Empty where libcurl's headers are not installed.
+        .target(name: "PlainCurl"),
     ],
     swiftLanguageModes: [.v6]
 )

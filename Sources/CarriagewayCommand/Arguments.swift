@@ -31,6 +31,8 @@ struct FetchPlan: Equatable, Sendable {
     /// For each URL, its retries and waits included; nil for ever.
     var timeout: Duration?
     var headers: [Header] = []
+    /// Nil for requests without a token.
+    var token: TokenPlan?
     /// The directory for the bodies; nil to discard them.
     var output: String?
     var printsJSON = false
@@ -77,6 +79,7 @@ private struct ArgumentReader {
 
     var words: ArraySlice<String>
     private var plan = FetchPlan()
+    private var token = TokenWords()
 
     init(words: ArraySlice<String>) {
         self.words = words
@@ -93,6 +96,10 @@ private struct ArgumentReader {
             }
         }
         guard !plan.targets.isEmpty else { throw UsageError("no URL is given") }
+        plan.token = try token.plan()
+        if plan.token != nil, plan.headers.contains(where: { $0.name.lowercased() == "authorization" }) {
+            throw UsageError("an Authorization header and --token-url exclude each other")
+        }
         return .fetch(plan)
     }
 
@@ -104,6 +111,10 @@ private struct ArgumentReader {
     private mutating func readOption(_ word: String) throws(UsageError) -> Arguments? {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = word == "-h" ? Option.help.rawValue : String(parts[0])
+        if let option = TokenWords.Option(rawValue: name) {
+            try token.set(option, to: try value(for: name, parts.count == 2 ? String(parts[1]) : nil))
+            return nil
+        }
         guard let option = Option(rawValue: name) else { throw UsageError("unknown option \(Self.shown(name))") }
         let attached = parts.count == 2 ? String(parts[1]) : nil
         switch option {
@@ -130,11 +141,13 @@ private struct ArgumentReader {
     // MARK: Values
 
     private mutating func value(for option: Option, _ attached: String?) throws(UsageError) -> String {
+        try value(for: option.rawValue, attached)
+    }
+
+    private mutating func value(for name: String, _ attached: String?) throws(UsageError) -> String {
         if let attached { return attached }
         // A value that looks like an option is one that was forgotten; "--option=--value" says that it is meant.
-        guard let value = words.first, !value.hasPrefix("--") else {
-            throw UsageError("\(option.rawValue) needs a value")
-        }
+        guard let value = words.first, !value.hasPrefix("--") else { throw UsageError("\(name) needs a value") }
         words.removeFirst()
         return value
     }

@@ -28,8 +28,15 @@ struct Fetcher {
             Console.complain("cannot make the directory \(UsageError.quoted(plan.output ?? "")): \(error.inWords)")
             return 1
         }
+        let tokens: TokenSource?
+        do throws(SecretFile.Fault) {
+            tokens = try makeTokens()
+        } catch {
+            Console.complain(error.text)
+            return 1
+        }
         let started = ContinuousClock.now
-        let queue = makeQueue()
+        let queue = makeQueue(tokens)
         // Nothing leaves before Ctrl-C is listened to.
         queue.isSuspended = true
         let endings = add(to: queue)
@@ -43,22 +50,37 @@ struct Fetcher {
                 of: target, result: ended.result, attempts: ended.attempts, ended: ended.date)
             if !report.add(record, index: ended.index, body: try? ended.result.get().data) { queue.stop() }
         }
-        return report.end(interruptedBy: interrupts.received, after: ContinuousClock.now - started)
+        let status = report.end(interruptedBy: interrupts.received, after: ContinuousClock.now - started)
+        let isStored = await tokens?.settle() ?? true
+        return isStored ? status : max(status, 1)
     }
 
-    private func makeQueue() -> NetworkQueue {
+    private func makeTokens() throws(SecretFile.Fault) -> TokenSource? {
+        guard let token = plan.token else { return nil }
+        return try TokenSource(token, targets: plan.targets, environment: ProcessInfo.processInfo.environment)
+    }
+
+    private func makeQueue(_ tokens: TokenSource?) -> NetworkQueue {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = plan.perHost
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
-            $0.maxConcurrentRequests = plan.concurrency
-            $0.maxConcurrentRequestsPerHost = plan.perHost
-            $0.retryPolicy = .exponential(maxRetries: plan.retries)
-            $0.timeout = plan.timeout
-        }
+        let session = NetworkSession(configuration: configuration)
+        let queue =
+            if let tokens {
+                NetworkQueue(session: session, authentication: tokens.authentication, configure: configure)
+            } else {
+                NetworkQueue(session: session, configure: configure)
+            }
         // A timeout counts from the start of an operation, waiting for a slot included. With one, only as many are
         // started as have slots, so that the last URL of a long list has as much time as the first.
         if plan.timeout != nil { queue.maxConcurrentOperationCount = plan.concurrency }
         return queue
+    }
+
+    private func configure(_ configuration: inout NetworkQueue.Configuration) {
+        configuration.maxConcurrentRequests = plan.concurrency
+        configuration.maxConcurrentRequestsPerHost = plan.perHost
+        configuration.retryPolicy = .exponential(maxRetries: plan.retries)
+        configuration.timeout = plan.timeout
     }
 
     /// Adds a request for each URL.

@@ -19,6 +19,20 @@ enum Help {
           --version               prints the version
           --                      ends the options
 
+        A bearer token for the URLs, fetched and renewed as needed (OAuth 2):
+          --token-url URL             where tokens are asked for; needs --client-id
+          --client-id ID              the client's name there
+          --client-secret-file FILE   holds the client's secret
+          --refresh-token-file FILE   holds the refresh token; a new one replaces it there, in one
+                                      step, readable to its owner only
+          --client-secret SECRET      the secret itself; others on this machine can see it
+          --refresh-token TOKEN       the same for the refresh token; a new one is not kept
+          --scope SCOPE               what to ask for; can be repeated
+
+        CARRIAGEWAY_CLIENT_SECRET and CARRIAGEWAY_REFRESH_TOKEN in the environment serve as well.
+        Without a refresh token the client asks in its own name. The token goes to the hosts and
+        ports of the URLs, not along with a redirect to another one.
+
         Without --output the bodies are discarded. A line is printed for each URL as it ends:
         status, bytes, attempts, time, URL. Ctrl-C cancels what runs and says what was not fetched.
 

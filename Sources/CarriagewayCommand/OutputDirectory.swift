@@ -17,19 +17,7 @@ struct OutputDirectory {
     /// - Returns: the path of the file, from where the directory was given.
     func write(_ data: Data, as name: String) throws -> String {
         let directory = URL(fileURLWithPath: path, isDirectory: true)
-        let temporary = directory.appendingPathComponent(".carriageway-\(UUID().uuidString)")
-        let destination = directory.appendingPathComponent(name)
-        do {
-            // New, or an error: never into a file or through a link that somebody else put there.
-            try data.write(to: temporary, options: .withoutOverwriting)
-            // A link at the destination is replaced, not followed.
-            guard rename(temporary.path, destination.path) == 0 else {
-                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-            }
-        } catch {
-            try? FileManager.default.removeItem(at: temporary)
-            throw error
-        }
+        try AtomicFile.write(data, to: directory.appendingPathComponent(name))
         return path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 }

@@ -17,10 +17,13 @@ final class CommandProcess: Sendable {
 
     /// Starts the command.
     ///
-    /// - Parameter hasReader: false for a standard output whose reader has left.
-    init(_ arguments: [String], hasReader: Bool = true) throws {
+    /// - Parameters:
+    ///   - environment: added to this process's own.
+    ///   - hasReader: false for a standard output whose reader has left.
+    init(_ arguments: [String], environment: [String: String] = [:], hasReader: Bool = true) throws {
         process.executableURL = try Self.executable()
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors

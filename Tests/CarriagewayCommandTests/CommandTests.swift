@@ -25,9 +25,12 @@ struct CommandTests {
         let outcome = try await CommandProcess.run()
         #expect(outcome.status == 0, "\(outcome.output)")
         #expect(outcome.errors.isEmpty)
-        #expect(outcome.output.contains("All 9 requests ended as the story says."))
+        #expect(outcome.output.contains("All 14 requests ended as the story says."))
         #expect(outcome.output.contains("0 of 2 requests have reached the server"))
         #expect(outcome.output.contains("attempt 3, after "))
+        #expect(outcome.output.components(separatedBy: "with the expired token, answered 401").count == 6)
+        #expect(outcome.output.components(separatedBy: "POST /token reaches the server").count == 2)
+        #expect(outcome.output.components(separatedBy: "with the new token, answered 200").count == 6)
         #expect(outcome.lines.allSatisfy { $0.count <= 100 })
         #expect(!outcome.output.contains("\u{1B}"))
         let times = outcome.lines.compactMap { line in

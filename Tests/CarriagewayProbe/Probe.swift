@@ -10,8 +10,8 @@ import Foundation
 @main
 struct Probe {
     static func main() async {
-        guard CommandLine.arguments.count == 2, let scenario = Scenario(rawValue: CommandLine.arguments[1]) else {
-            print("usage: probe \(Scenario.allCases.map(\.rawValue).joined(separator: " | "))")
+        guard 2...3 ~= CommandLine.arguments.count, let scenario = Scenario(rawValue: CommandLine.arguments[1]) else {
+            print("usage: probe \(Scenario.allCases.map(\.rawValue).joined(separator: " | ")) [curl]")
             exit(64)
         }
         do {
@@ -21,6 +21,18 @@ struct Probe {
             print("\(scenario.rawValue): \(error)")
             exit(1)
         }
+    }
+}
+
+extension NetworkSession {
+    /// A session over the transport that the command line names.
+    static func probed(_ configuration: URLSessionConfiguration = .ephemeral) -> NetworkSession {
+        #if os(Linux)
+            if CommandLine.arguments.last == "curl" {
+                return NetworkSession(configuration: configuration, transport: .curl)
+            }
+        #endif
+        return NetworkSession(configuration: configuration)
     }
 }
 
@@ -37,6 +49,7 @@ struct Fault: Error, CustomStringConvertible {
 enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
+    case trailers, cutHeads, endedSessions
 
     func run() async throws {
         switch self {
@@ -53,6 +66,9 @@ enum Scenario: String, CaseIterable {
         case .barrierAndCancelled: try await Self.barrierAndCancelled()
         case .blockedHandlers: try await Self.blockedHandlers()
         case .releasedQueue: try await Self.releasedQueue()
+        case .trailers: try await Self.trailers()
+        case .cutHeads: try await Self.cutHeads()
+        case .endedSessions: try await Self.endedSessions()
         }
     }
 }

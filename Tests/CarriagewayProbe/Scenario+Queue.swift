@@ -8,7 +8,7 @@ import Foundation
 
 extension Scenario {
     private static func idleQueue() -> NetworkQueue {
-        let session = NetworkSession()
+        let session = NetworkSession.probed()
         session.invalidateAndCancel()
         return NetworkQueue(session: session)
     }
@@ -110,7 +110,7 @@ extension Scenario {
         server.on("/", .text("x"))
         var operations: [NetworkOperation] = []
         for _ in 0..<50 {
-            let queue = NetworkQueue(session: NetworkSession()) { $0.maxConcurrentRequests = 2 }
+            let queue = NetworkQueue(session: NetworkSession.probed()) { $0.maxConcurrentRequests = 2 }
             for _ in 0..<10 { operations.append(queue.send(URLRequest(url: server.url()))) }
         }
         for operation in operations { _ = try await operation.response }

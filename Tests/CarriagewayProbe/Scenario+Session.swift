@@ -13,7 +13,7 @@ extension Scenario {
         server.on("/", .text("x"))
         let configuration = URLSessionConfiguration.default
         configuration.httpMaximumConnectionsPerHost = 64
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
+        let queue = NetworkQueue(session: NetworkSession.probed(configuration)) {
             $0.maxConcurrentRequestsPerHost = 64
             $0.retryPolicy = .never
         }
@@ -32,7 +32,7 @@ extension Scenario {
         let server = try LoopbackServer()
         server.on("/from", .redirect(to: "/to"))
         server.on("/to", .text("x"))
-        let queue = NetworkQueue(session: NetworkSession()) { $0.retryPolicy = .never }
+        let queue = NetworkQueue(session: NetworkSession.probed()) { $0.retryPolicy = .never }
         for round in 0..<2_000 {
             let operation = queue.send(URLRequest(url: server.url("/from")))
             let delay = DispatchTimeInterval.microseconds(round * 37 % 3_000)
@@ -47,7 +47,7 @@ extension Scenario {
         let server = try LoopbackServer()
         server.on("/from", LoopbackServer.Response.redirect(to: "/to").delayed(.milliseconds(300)))
         server.on("/to", .text("x"))
-        let queue = NetworkQueue(session: NetworkSession()) { $0.retryPolicy = .never }
+        let queue = NetworkQueue(session: NetworkSession.probed()) { $0.retryPolicy = .never }
         for timeout in stride(from: 0.29, to: 0.31, by: 0.0005) {
             var request = URLRequest(url: server.url("/from"))
             request.timeoutInterval = timeout
@@ -61,7 +61,7 @@ extension Scenario {
         let server = try LoopbackServer()
         server.on("/", .text("x"))
         for round in 0..<100 {
-            let session = NetworkSession()
+            let session = NetworkSession.probed()
             let queue = NetworkQueue(session: session) { $0.retryPolicy = .never }
             let operations = (0..<20).map { _ in queue.send(URLRequest(url: server.url())) }
             if round.isMultiple(of: 2) { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
@@ -82,7 +82,7 @@ extension Scenario {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.timeoutIntervalForRequest = timeout
             configuration.timeoutIntervalForResource = timeout
-            let session = NetworkSession(configuration: configuration)
+            let session = NetworkSession.probed(configuration)
             var request = URLRequest(url: server.url())
             _ = try await session.data(for: request)
             request.timeoutInterval = timeout
@@ -100,7 +100,7 @@ extension Scenario {
         server.on("/") { .text($0.header("X-Number") ?? "none") }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpAdditionalHeaders = ["X-Number": 5]
-        let session = NetworkSession(configuration: configuration)
+        let session = NetworkSession.probed(configuration)
         let data = try await session.data(for: URLRequest(url: server.url()))
         try Fault.unless(data == Data("5".utf8), "the header did not arrive")
     }
@@ -110,7 +110,7 @@ extension Scenario {
         let server = try LoopbackServer()
         server.on(
             "/", .status(401, headers: ["WWW-Authenticate": "Basic realm=\"here\""], body: Data("who are you".utf8)))
-        let session = NetworkSession()
+        let session = NetworkSession.probed()
         for _ in 0..<50 {
             guard case .endpointError(let response, let data) = await error(of: session, server.url()),
                 response.statusCode == 401, data == Data("who are you".utf8)
@@ -123,7 +123,7 @@ extension Scenario {
     static func blockedHandlers() async throws {
         let server = try LoopbackServer()
         server.on("/", .text("x"))
-        let session = NetworkSession()
+        let session = NetworkSession.probed()
         let block = DispatchSemaphore(value: 0)
         let blocked = NetworkQueue(session: session)
         for _ in 0..<100 {

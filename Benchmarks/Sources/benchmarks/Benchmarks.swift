@@ -6,7 +6,7 @@ import Foundation
 /// leaves behind does not slow the next.
 @main
 enum Benchmarks {
-    static let suites: [any Suite] = [Throughput(), OperationCost(), Dependencies(), Idle()]
+    static let suites: [any Suite] = [Throughput(), Curl(), Waiting(), OperationCost(), Dependencies(), Idle()]
 
     static func main() async {
         do {

@@ -14,7 +14,8 @@ import Foundation
 /// ```
 ///
 /// The endpoint's error, such as `invalid_grant`, is thrown as ``OAuth2Error``. Secrets and tokens go to the token endpoint
-/// as they are: outside of tests its URL should be https. It is not looked up in ``hosts``, and should not be a redirect.
+/// as they are: outside of tests its URL should be https. It is not looked up in ``hosts``, and redirects
+/// from there are not followed.
 public struct OAuth2Authenticator: Authenticator {
     /// How a token is asked for.
     public struct Grant: Sendable {
@@ -144,13 +145,20 @@ extension OAuth2Authenticator {
         by grant: Grant, renewing old: OAuth2Credential, over session: NetworkSession
     ) async throws -> OAuth2Credential {
         let form = try form(for: grant, renewing: old)
-        let data: Data
+        let response: NetworkResponse
         do throws(NetworkError) {
-            data = try await session.data(for: request(form.fields))
+            response = try await session.response(for: request(form.fields)) { operation in
+                // 307 and 308 would take the secrets along in the body.
+                operation.redirects = .refuse
+                operation.maxResponseSize = 1 << 20
+            }
         } catch {
             throw Self.failure(error, without: form.secrets)
         }
-        guard let answer = TokenAnswer(data) else {
+        guard !(300..<400).contains(response.statusCode) else {
+            throw AuthenticationError.unreachable("the token endpoint answered with a redirect, which is not followed")
+        }
+        guard let answer = TokenAnswer(response.data) else {
             throw AuthenticationError.unreachable("the token endpoint answered with something that is not JSON")
         }
         // Some servers refuse with a status of 200.
@@ -211,6 +219,9 @@ extension OAuth2Authenticator {
     }
 
     private static func failure(_ error: NetworkError, without secrets: [Secret]) -> any Error {
+        if case .responseTooLarge = error {
+            return AuthenticationError.unreachable("the token endpoint answered with more than a token")
+        }
         guard case .endpointError(let response, let data) = error else { return error }
         let refusal = TokenAnswer(data)?.refusal(status: response.statusCode, without: secrets)
         // Without its body: a server at fault may repeat in it what it was sent.

@@ -20,3 +20,8 @@ package final class Locked<Value>: @unchecked Sendable {
         return try body(&value)
     }
 }
+
+extension Locked: CustomReflectable {
+    /// Nothing: a dump would read the value without the lock, and print what it holds, be it a credential.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

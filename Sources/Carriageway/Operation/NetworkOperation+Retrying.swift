@@ -16,17 +16,21 @@ struct FailedAttempt {
 }
 
 extension NetworkOperation {
-    /// Asks the caller and the policy what becomes of a failed attempt. Off every queue of the session, since code of the
-    /// caller takes part.
+    /// Asks the caller and the policy what becomes of a failed attempt. Off every queue of the session where code of the
+    /// caller takes part; else on the spot, since a hop costs more than the question.
     func judge(_ error: NetworkError, _ round: Int) {
-        DispatchQueue.global().async {
-            let question = self.question(after: error)
-            let verdict = self.takingFromBudget(question)
-            self.apply { shared in
-                shared.state.judged(
-                    verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
-                    now: question.now)
-            }
+        let asksCaller = type(of: self) != NetworkOperation.self || retryPolicy.decide != nil
+        guard asksCaller else { return settle(error, round) }
+        DispatchQueue.global().async { self.settle(error, round) }
+    }
+
+    private func settle(_ error: NetworkError, _ round: Int) {
+        let question = question(after: error)
+        let verdict = takingFromBudget(question)
+        apply { shared in
+            shared.state.judged(
+                verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
+                now: question.now)
         }
     }
 

@@ -137,11 +137,15 @@ extension NetworkOperation {
         guard shared.withLock({ $0.state.phase == .building }) else { return }
         let request: Result<URLRequest, NetworkError>
         do throws(NetworkError) {
-            request = .success(try RequestCheck.checked(try makeRequest()))
+            request = .success(try check(try makeRequest()))
         } catch {
             request = .failure(error)
         }
         apply { $0.state.built(request) }
+    }
+
+    private func check(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+        try RequestCheck.checked(request, takesIPv6: boundSession.transport.takesIPv6Addresses)
     }
 
     private func makeRequest() throws(NetworkError) -> URLRequest {
@@ -233,7 +237,7 @@ extension NetworkOperation {
             let prepared: Result<URLRequest, NetworkError>
             do {
                 try await prepare(&request)
-                prepared = .success(try RequestCheck.checked(request))
+                prepared = .success(try self.check(request))
             } catch {
                 prepared = .failure(NetworkError(thrown: error))
             }

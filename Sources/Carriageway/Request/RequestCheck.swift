@@ -7,10 +7,12 @@ import Foundation
 /// The check that every request passes before it leaves: what would hang, trap or inject fails here with a reason.
 enum RequestCheck {
     /// The request as it can be sent: scheme in small letters, a content type where there is a body.
-    static func checked(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+    ///
+    /// - Parameter takesIPv6: whether the transport can reach a host that is given as an IPv6 address.
+    static func checked(_ request: URLRequest, takesIPv6: Bool = true) throws(NetworkError) -> URLRequest {
         var request = request
         // Assigning would copy the request, also where nothing changes.
-        if let normalized = try normalized(request.url) { request.url = normalized }
+        if let normalized = try normalized(request.url, takesIPv6) { request.url = normalized }
         try checkMethodAndBody(of: request)
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkHeader(name, value)
@@ -25,7 +27,7 @@ enum RequestCheck {
     }
 
     /// The URL with its scheme in small letters; nil if that is how it is.
-    private static func normalized(_ url: URL?) throws(NetworkError) -> URL? {
+    private static func normalized(_ url: URL?, _ takesIPv6: Bool) throws(NetworkError) -> URL? {
         guard let url, !url.absoluteString.isEmpty else { throw .invalidRequest("the URL is empty") }
         guard let scheme = url.scheme else { throw .invalidRequest("the URL has no scheme") }
         let plainScheme = scheme.lowercased()
@@ -41,12 +43,9 @@ enum RequestCheck {
         } else if hasPort(url) {
             throw .invalidRequest("the port is not a number that a port can have")
         }
-        #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
-            if host.utf8.contains(UInt8(ascii: ":")) {
-                throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address")
-            }
-        #endif
+        guard takesIPv6 || !host.utf8.contains(UInt8(ascii: ":")) else {
+            throw .invalidRequest("URLSession on Linux cannot send to an IPv6 address")
+        }
         guard scheme != plainScheme else { return nil }
         // Foundation on Linux takes "HTTP" for an unknown scheme.
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-extension NetworkError: LocalizedError, CustomStringConvertible {
+extension NetworkError: LocalizedError, CustomStringConvertible, CustomReflectable {
     /// What failed, in one line, without secrets.
     public var errorDescription: String? { description }
 
@@ -33,6 +33,11 @@ extension NetworkError: LocalizedError, CustomStringConvertible {
         case .sessionInvalidated: "The session was invalidated."
         case .fileError(let error): "A file could not be read or written: \(Self.plainText(of: error))."
         }
+    }
+
+    /// What dumps show: the same as ``description``. What the cases hold, such as headers and bodies, is left out.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["description": description], displayStyle: .enum)
     }
 
     /// Scheme, host, port and path of a URL: no user, password, query or fragment.

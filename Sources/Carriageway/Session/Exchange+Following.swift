@@ -43,7 +43,8 @@ extension Exchange {
     private func goOn(by hop: ExchangeSettings.Hop, isGivenByServer: Bool) {
         let now = session.time.now
         do throws(NetworkError) {
-            let checked = try RequestCheck.checked(hop.request)
+            let checked = try RequestCheck.checked(
+                hop.request, takesIPv6: session.transport.takesIPv6Addresses)
             state.withLock { state in
                 guard state.canGoOn else { return }
                 state.follow(hop, with: checked)

@@ -159,7 +159,9 @@ final class Exchange: Sendable {
         var request = state.withLock { $0.request }
         if let stamp = settings.stamp {
             let isAuthorized = stamp.apply(&request)
-            if isAuthorized { request = try RequestCheck.checked(request) }
+            if isAuthorized {
+                request = try RequestCheck.checked(request, takesIPv6: session.transport.takesIPv6Addresses)
+            }
             state.withLock { $0.isAuthorized = isAuthorized }
         }
         let sent = request

@@ -39,13 +39,15 @@ public final class NetworkSession: Sendable {
     ///   - configuration: copied. Of its credential storage the default credentials for Basic are used. On Linux its cache
     ///     is not used, and timeouts are rounded up to seconds where `URLSession` counts them; see "Linux" in the README.
     ///     Headers in it that cannot be sent, as those with line ends, are left out.
-    ///   - serverTrust: which servers are trusted; on Linux only the system's judgement can be had.
+    ///   - serverTrust: which servers are trusted; `URLSession` on Linux has the system's judgement only.
+    ///   - transport: how bytes travel: `URLSession`, or on Linux ``TransportKind/curl`` too.
     public convenience init(
-        configuration: URLSessionConfiguration = .ephemeral, serverTrust: ServerTrust = .system
+        configuration: URLSessionConfiguration = .ephemeral, serverTrust: ServerTrust = .system,
+        transport: TransportKind = .urlSession
     ) {
         let plain = configuration.withoutHeaders
         self.init(headers: configuration.sendableHeaders, credentialStorage: configuration.urlCredentialStorage) {
-            URLSessionTransport(configuration: plain, serverTrust: serverTrust, events: $0)
+            transport.make(plain, serverTrust, $0)
         }
     }
 
@@ -53,10 +55,10 @@ public final class NetworkSession: Sendable {
         time: any TimeSource = SystemTime.shared,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, headers: [String: String] = [:],
         credentialStorage: URLCredentialStorage? = nil,
-        transport: (any TransportEvents) -> any Transport
-    ) {
+        transport: (any TransportEvents) throws -> any Transport
+    ) rethrows {
         router = DelegateRouter()
-        self.transport = transport(router)
+        self.transport = try transport(router)
         self.time = time
         self.random = random
         self.headers = headers
@@ -72,9 +74,17 @@ public final class NetworkSession: Sendable {
     ///
     /// - Throws: ``NetworkError``; a status of 400 and above is ``NetworkError/endpointError(_:_:)``.
     public func response(for request: URLRequest) async throws(NetworkError) -> NetworkResponse {
+        try await response(for: request) { _ in }
+    }
+
+    /// The same, by an operation that the caller sets up.
+    func response(
+        for request: URLRequest, configure: (NetworkOperation) -> Void
+    ) async throws(NetworkError) -> NetworkResponse {
         if Task.isCancelled { throw .cancelled }
         let operation = NetworkOperation(request, session: self)
         operation.retryPolicy = .never
+        configure(operation)
         operation.start(on: nil)
         return try await operation.response
     }

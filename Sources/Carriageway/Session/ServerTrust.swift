@@ -11,7 +11,8 @@ import Foundation
 ///
 /// `URLSession` on Linux judges by the system's authorities and lets nobody have a say. A session over it that is asked for
 /// anything but ``system`` fails each https request with ``NetworkError/invalidRequest(_:)``, rather than send it over a
-/// connection that was not judged as asked.
+/// connection that was not judged as asked. Over libcurl (``NetworkSession/TransportKind/curl``) a pinned public key has to
+/// be that of the server's own certificate, and pinned certificates are refused in the same way.
 public struct ServerTrust: Sendable, Hashable {
     package indirect enum Rule: Sendable, Hashable {
         case system

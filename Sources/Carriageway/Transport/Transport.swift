@@ -13,6 +13,9 @@ package protocol Transport: AnyObject, Sendable {
     /// How many connections a host gets at most; 0 or less means any number.
     var maxConnectionsPerHost: Int { get }
 
+    /// Whether the host of a URL may be an IPv6 address.
+    var takesIPv6Addresses: Bool { get }
+
     /// How long a transfer may be idle, if the session is to keep the time; nil if the transport does so itself.
     func idleTimeoutToKeep(for request: URLRequest) -> Duration?
 

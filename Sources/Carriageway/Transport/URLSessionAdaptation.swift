@@ -31,6 +31,12 @@ extension URLSessionConfiguration {
         return copy
     }
 
+    /// How long an attempt may take in all; nil for the default, a week, which is not worth a timer for each request.
+    var wholeTimeout: Duration? {
+        let timeout = timeoutIntervalForResource
+        return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
+    }
+
     /// A copy for the transport: the session adds the headers itself, to the requests but not to those that a redirect
     /// leads to.
     var withoutHeaders: URLSessionConfiguration {
@@ -68,6 +74,16 @@ extension URLRequest {
             copy.setValue(value, forHTTPHeaderField: name)
         }
         return copy
+    }
+
+    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
+    /// default.
+    func idleTimeout(usual: TimeInterval) -> TimeInterval {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
+            if timeoutInterval == 60 { return usual }
+        #endif
+        return timeoutInterval > 0 ? timeoutInterval : 60
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.

@@ -40,6 +40,15 @@ final class URLSessionTransport: Transport {
 
     var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
 
+    var takesIPv6Addresses: Bool {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot reach [::1] and the like: it answers "bad URL" without a reason.
+            false
+        #else
+            true
+        #endif
+    }
+
     func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
         let request = request.adapted(
             idleTimeout: idleTimeout(of: request), usual: configuration.timeoutIntervalForRequest)
@@ -90,20 +99,11 @@ final class URLSessionTransport: Transport {
     }
 
     #if canImport(FoundationNetworking)
-        /// Foundation on Linux does not look at it. Its default, a week, is not worth a timer for each request.
-        var wholeTimeoutToKeep: Duration? {
-            let timeout = configuration.timeoutIntervalForResource
-            return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
-        }
+        // Foundation on Linux does not look at it.
+        var wholeTimeoutToKeep: Duration? { configuration.wholeTimeout }
     #endif
 
-    /// How many seconds a transfer may be idle. What is no number of seconds counts as the default.
     private func idleTimeout(of request: URLRequest) -> TimeInterval {
-        let own = request.timeoutInterval
-        #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            if own == 60 { return configuration.timeoutIntervalForRequest }
-        #endif
-        return own > 0 ? own : 60
+        request.idleTimeout(usual: configuration.timeoutIntervalForRequest)
     }
 }

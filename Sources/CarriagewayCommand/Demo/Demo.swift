@@ -27,11 +27,12 @@ final class Demo {
             return 1
         }
         let queue = makeQueue()
-        timeline.title("carriageway: nine requests to a server inside this process, on port \(server.port)")
+        timeline.title("carriageway: fourteen requests to a server inside this process, on port \(server.port)")
         await showDependencies(queue, server)
         await showSuspension(queue, server)
         await showCancelling(queue, server)
         await showFailure(queue, server)
+        await showRenewal(over: queue.session, server)
         return conclude()
     }
 
@@ -115,6 +116,27 @@ final class Demo {
         queue.addOperations([invoice, account], waitUntilFinished: false)
         for request in requests.suffix(2) { await request.end() }
         check(server.requestCount(of: "/invoice") == 0, "the invoice is never sent")
+    }
+
+    private func showRenewal(over session: NetworkSession, _ server: DemoServer) async {
+        timeline.title("A token has expired: five requests, one renewal")
+        let timeline = timeline
+        let authenticator = OAuth2Authenticator(
+            tokenURL: server.url("/token"), clientID: "demonstration", hosts: ["127.0.0.1:\(server.port)"])
+        let expired = OAuth2Credential(accessToken: "an-expired-token", refreshToken: "a-refresh-token")
+        let authentication = Authentication(authenticator, credential: expired)
+        authentication.onCredentialChange = { _ in
+            timeline.add("token", "the new token is stored, before any request has it")
+        }
+        let queue = NetworkQueue(session: session, authentication: authentication) { $0.timeout = .seconds(10) }
+        for name in DemoServer.renewedNames {
+            let operation = NetworkOperation(URLRequest(url: server.url("/\(name)")))
+            queue.addOperation(add(name, "GET /\(name)", operation, expected: "200", attempts: 2))
+        }
+        let names = DemoServer.renewedNames
+        check(await server.answerExpired(names.count), "all of them are on the wire with the expired token")
+        for request in requests.suffix(names.count) { await request.end() }
+        check(server.requestCount(of: "/token") == 1, "one renewal serves them all")
     }
 
     @discardableResult

@@ -9,8 +9,12 @@ final class DemoServer: Sendable {
     }
 
     private static let token = Token(token: "a-token-of-the-demonstration")
+    /// What needs the renewed token.
+    static let renewedNames = ["mail", "tasks", "notes", "photos", "music"]
+    private static let renewedToken = "a-renewed-token"
 
     private let server: LoopbackServer
+    private let expiredGate = LoopbackServer.Gate()
     private let reportGate = LoopbackServer.Gate()
 
     var port: Int { server.port }
@@ -41,6 +45,29 @@ final class DemoServer: Sendable {
             timeline.add("account", "GET /account reaches the server, answered 404")
             return .text("no such account", status: 404)
         }
+        addRenewal(timeline)
+    }
+
+    private func addRenewal(_ timeline: Timeline) {
+        for name in Self.renewedNames {
+            server.on("/\(name)") { [expiredGate] request in
+                let isGood = request.header("Authorization") == "Bearer \(Self.renewedToken)"
+                let answer = isGood ? "the new token, answered 200" : "the expired token, answered 401"
+                timeline.add(name, "GET /\(name) reaches the server with \(answer)")
+                return isGood ? .text(name) : .status(401).held(by: expiredGate)
+            }
+        }
+        server.on("POST", "/token") { _ in
+            timeline.add("token", "POST /token reaches the server, answered 200 with a new token")
+            return .json(["access_token": Self.renewedToken, "refresh_token": "the-next-refresh-token"])
+        }
+    }
+
+    /// Lets the answers to expired tokens go once so many requests are there; false if they do not come.
+    func answerExpired(_ count: Int) async -> Bool {
+        let isThere = await Self.hasArrivals(count, at: expiredGate)
+        expiredGate.open()
+        return isThere
     }
 
     func url(_ path: String) -> URL { server.url(path) }
@@ -49,8 +76,13 @@ final class DemoServer: Sendable {
 
     /// Whether the report has been asked for; waits for it a while.
     func waitForReport() async -> Bool {
-        await withTaskGroup(of: Bool.self) { [reportGate] group in
-            group.addTask { (try? await reportGate.waitForArrivals(1)) != nil }
+        await Self.hasArrivals(1, at: reportGate)
+    }
+
+    /// Whether so many requests have come to a gate; waits for them a while.
+    private static func hasArrivals(_ count: Int, at gate: LoopbackServer.Gate) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { (try? await gate.waitForArrivals(count)) != nil }
             group.addTask {
                 try? await Task.sleep(for: .seconds(10))
                 return false

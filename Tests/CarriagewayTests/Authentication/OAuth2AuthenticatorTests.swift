@@ -218,6 +218,26 @@ struct OAuth2AuthenticatorTests {
         #expect(!"\(error)".contains("r0"))
     }
 
+    @Test(
+        "a redirect takes the secrets nowhere, and leaves the credential alive", arguments: [301, 302, 303, 307, 308])
+    func redirect(status: Int) async throws {
+        server.on("/token", .redirect(to: "/elsewhere", status: status))
+        server.on("/elsewhere", .data(Data(#"{"access_token":"a1"}"#.utf8)))
+        let error = try #require(await error())
+        #expect(RefreshOutcome(of: error) == .unreachable)
+        #expect("\(error)".contains("redirect"))
+        #expect(server.requests(to: "/elsewhere").isEmpty)
+    }
+
+    @Test("an answer without end is not read to its end")
+    func endless() async throws {
+        let answer = Data(#"{"access_token":"a1","x":""#.utf8) + Data(repeating: 97, count: 3 << 20)
+        server.on("/token", LoopbackServer.Response.data(answer).truncated(after: 2 << 20, then: .stall))
+        let error = try #require(await error())
+        #expect(RefreshOutcome(of: error) == .unreachable)
+        #expect("\(error)".contains("more than a token"))
+    }
+
     @Test("the client's 401 with a Basic challenge ends with the server's words")
     func basicChallenge() async throws {
         server.on(

@@ -147,4 +147,51 @@ struct SecretsTests {
         } catch { expectNoSecret(in: error) }
         expectNoSecret(in: BearerTokenAuthenticator(hosts: []) { _ in "acc3ss/t0ken" })
     }
+
+    // MARK: In a queue
+
+    @Test("nothing that a queue hands out shows the credential, be it taken, turned down, or not renewed")
+    func queue() async throws {
+        let server = try LoopbackServer()
+        server.on("/ok", .text("{}"))
+        server.on("/denied", .status(401, headers: ["WWW-Authenticate": "Bearer"]))
+        server.on("/moved", .redirect(to: "/ok"))
+        server.on("/token", .status(400, body: Data(#"{"error":"invalid_grant"}"#.utf8)))
+        let basic = try BasicAuthenticator.Credential(user: "us3r/name", password: "pa55/word")
+        for authenticator in authenticators(at: server.url("/token")) {
+            try await expectNoSecret(of: Authentication(authenticator, credential: credential), at: server)
+        }
+        try await expectNoSecret(
+            of: Authentication(BasicAuthenticator(hosts: ["127.0.0.1"]), credential: basic), at: server)
+        try await expectNoSecret(
+            of: Authentication(APIKeyAuthenticator(hosts: ["127.0.0.1"]), credential: "k3y/value"), at: server)
+        let bearer = BearerTokenAuthenticator(hosts: ["127.0.0.1"]) { _ in "n3w/acc3ss" }
+        try await expectNoSecret(of: Authentication(bearer, credential: "acc3ss/t0ken"), at: server)
+    }
+
+    private func expectNoSecret<A: Authenticator>(of authentication: Authentication<A>, at server: LoopbackServer)
+        async throws
+    {
+        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication) { $0.retryPolicy = .never }
+        for path in ["/ok", "/moved", "/denied", "/ok"] {
+            let operation = queue.send(URLRequest(url: server.url(path))) { _ in }
+            do throws(NetworkError) {
+                let response = try await operation.response
+                expectNoSecret(in: response)
+                expectNoSecret(in: NetworkError.decodingFailed(CocoaError(.coderInvalidValue), response))
+                // So there was something to find.
+                #expect(server.requests.last?.headers.contains { Self.carriesSecret($0.value) } == true)
+            } catch {
+                expectNoSecret(in: error)
+            }
+            expectNoSecret(in: operation)
+            expectNoSecret(in: operation.attempts)
+            expectNoSecret(in: operation.result as Any)
+            expectNoSecret(in: authentication)
+            expectNoSecret(in: queue)
+            expectNoSecret(in: queue.session)
+        }
+    }
+
+    private static func carriesSecret(_ value: String) -> Bool { forms.contains { value.contains($0) } }
 }

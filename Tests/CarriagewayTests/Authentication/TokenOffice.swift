@@ -64,6 +64,8 @@ final class TokenOffice: Sendable {
         var good: Int
         /// How many more requests the good token is taken for.
         var lifetime = Int.max
+        /// And the tokens after it; nil for ever.
+        var lifetimes: ClosedRange<Int>?
         var rejections: [String: Int] = [:]
         var order: [String] = []
     }
@@ -92,14 +94,19 @@ final class TokenOffice: Sendable {
             state.lifetime -= 1
             if state.lifetime == 0 {
                 state.good += 1
-                state.lifetime = Int.random(in: 20...100)
+                state.lifetime = state.lifetimes.map { Int.random(in: $0) } ?? .max
             }
             return .text("ok")
         }
     }
 
-    /// From now on each token is taken for so many requests, about, and then for none.
-    func limitLifetimes() { state.withLock { $0.lifetime = 10 } }
+    /// The good token is taken for so many requests, and then for none; those after it for as many as `later` says.
+    func limitLifetime(to count: Int, later: ClosedRange<Int>? = nil) {
+        state.withLock { state in
+            state.lifetime = count
+            state.lifetimes = later
+        }
+    }
 
     /// No token is good from now on but the next.
     func killToken() { state.withLock { $0.good += 1 } }

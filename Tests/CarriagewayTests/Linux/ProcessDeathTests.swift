@@ -12,10 +12,27 @@ struct ProcessDeathTests {
             "blockedHandlers", "releasedQueue",
         ])
     func scenario(name: String) async throws {
+        try await run([name])
+    }
+
+    #if os(Linux)
+        @Test(
+            "over libcurl too, and what cannot be helped over URLSession",
+            arguments: [
+                "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
+                "oddHeaders", "basicChallenge", "blockedHandlers", "releasedQueue", "trailers", "cutHeads",
+                "endedSessions",
+            ])
+        func scenarioOverCurl(name: String) async throws {
+            try await run([name, "curl"])
+        }
+    #endif
+
+    private func run(_ arguments: [String]) async throws {
         let probe = try #require(Self.probe, "the probe was not built beside the tests")
         let process = Process()
         process.executableURL = probe
-        process.arguments = [name]
+        process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output
         process.standardError = output

@@ -89,13 +89,13 @@ struct DependencyTests {
         #expect(error?.name == "dependencyFailed")
     }
 
-    @Test("the closure gets the response, and what it throws is the result")
-    func builder() async throws {
+    @Test("the closure gets the response, and what it throws is the result", arguments: Wire.all)
+    func builder(wire: Wire) async throws {
         struct Token: Codable { let value: String }
         let server = try LoopbackServer()
         server.on("POST", "/login", .json(Token(value: "secret")))
         server.on("/profile") { .text($0.header("Authorization") ?? "none") }
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: wire.session())
         var loginRequest = URLRequest(url: server.url("/login"))
         loginRequest.httpMethod = "POST"
         let login = NetworkOperation(loginRequest)

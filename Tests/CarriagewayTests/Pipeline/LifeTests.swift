@@ -134,12 +134,12 @@ struct LifeTests {
         await queue.drained()
     }
 
-    @Test("C19: cancelling the task that awaits cancels the request on the wire")
-    func taskCancelCancels() async throws {
+    @Test("C19: cancelling the task that awaits cancels the request on the wire", arguments: Wire.all)
+    func taskCancelCancels(wire: Wire) async throws {
         let server = try LoopbackServer()
         let gate = LoopbackServer.Gate()
         server.on("/slow", LoopbackServer.Response.text("late").held(by: gate))
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: wire.session())
         let task = Task {
             await failure { () async throws(NetworkError) in
                 try await queue.data(for: URLRequest(url: server.url("/slow")))
@@ -169,8 +169,8 @@ struct LifeTests {
         #expect(stage.transport.sent.isEmpty)
     }
 
-    @Test("C20: requests keep queue and session alive, and both go when the last has ended")
-    func requestsKeepTheirSession() async throws {
+    @Test("C20: requests keep queue and session alive, and both go when the last has ended", arguments: Wire.all)
+    func requestsKeepTheirSession(wire: Wire) async throws {
         let server = try LoopbackServer()
         let gate = LoopbackServer.Gate()
         server.on("/", LoopbackServer.Response.text("x").held(by: gate))
@@ -178,7 +178,7 @@ struct LifeTests {
         weak var weakSession: NetworkSession?
         let done = Counter()
         do {
-            let session = NetworkSession()
+            let session = wire.session()
             let queue = NetworkQueue(session: session)
             (weakQueue, weakSession) = (queue, session)
             queue.send(URLRequest(url: server.url())) { result in
@@ -210,13 +210,13 @@ struct LifeTests {
         #expect(stage.transport.isInvalidated)
     }
 
-    @Test("requests on the wire end as they do when the session is to finish first")
-    func finishTasks() async throws {
+    @Test("requests on the wire end as they do when the session is to finish first", arguments: Wire.all)
+    func finishTasks(wire: Wire) async throws {
         let server = try LoopbackServer()
         let gate = LoopbackServer.Gate()
         server.on("/from", LoopbackServer.Response.redirect(to: "/to").held(by: gate))
         server.on("/to", .text("arrived"))
-        let session = NetworkSession()
+        let session = wire.session()
         let queue = NetworkQueue(session: session)
         let operation = queue.send(URLRequest(url: server.url("/from")))
         try await server.waitForRequests(1)

@@ -54,13 +54,15 @@ struct RaceTests {
         }
     }
 
-    @Test("sessions invalidated while requests are added and redirected: each request ends, nothing traps")
-    func invalidateAtRandom() async throws {
+    @Test(
+        "sessions invalidated while requests are added and redirected: each request ends, nothing traps",
+        arguments: Wire.all)
+    func invalidateAtRandom(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/from", .redirect(to: "/to"))
         server.on("/to", .text("x"))
         for round in 0..<40 {
-            let session = NetworkSession()
+            let session = wire.session()
             let queue = NetworkQueue(session: session) { $0.retryPolicy = .never }
             let ended = Counter()
             let adder = Thread {
@@ -105,8 +107,10 @@ struct RaceTests {
         #expect(stage.transport.sent.count == 2)
     }
 
-    @Test("cancelled at every point of the way, 10,000 times at random: one result each, and no slot is lost")
-    func cancelAnywhere() async throws {
+    @Test(
+        "cancelled at every point of the way, 10,000 times at random: one result each, and no slot is lost",
+        arguments: Wire.all)
+    func cancelAnywhere(wire: Wire) async throws {
         let count = Int(ProcessInfo.processInfo.environment["CARRIAGEWAY_CANCELS"] ?? "") ?? 10_000
         let seed = seedForThisRun()
         var random = SeededRandom(seed: seed)
@@ -120,7 +124,7 @@ struct RaceTests {
         let paths = ["/ok", "/ok", "/redirect", "/busy", "/drip", "/reset"]
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 16
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
+        let queue = NetworkQueue(session: wire.session(configuration)) {
             $0.maxConcurrentRequestsPerHost = 16
             $0.retryPolicy = .exponential(base: .milliseconds(1), maxRetries: 2)
             $0.retryBudget = nil
@@ -154,8 +158,10 @@ struct RaceTests {
         await queue.drained()
     }
 
-    @Test("1,000 requests to a server that fails a third of them in every way: all succeed, and every send is told")
-    func mixedFaults() async throws {
+    @Test(
+        "1,000 requests to a server that fails a third of them in every way: all succeed, and every send is told",
+        arguments: Wire.all)
+    func mixedFaults(wire: Wire) async throws {
         let seed = seedForThisRun()
         // Eight failures in a row for one request at most: so that ten retries are enough, whatever the seed.
         let faults = Locked((random: SeededRandom(seed: seed), failures: [String: Int]()))
@@ -179,7 +185,7 @@ struct RaceTests {
         }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 64
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
+        let queue = NetworkQueue(session: wire.session(configuration)) {
             $0.maxConcurrentRequestsPerHost = 64
             $0.retryPolicy = .exponential(base: .milliseconds(1), maxRetries: 10)
             $0.retryBudget = nil

@@ -23,12 +23,14 @@ struct RetryTests {
         #expect(NotRetriedReason.nonIdempotent.description == "not idempotent")
     }
 
-    @Test("C24: over real sockets a POST on a kept-alive connection that is reset reaches the server once")
-    func lostPostOverSockets() async throws {
+    @Test(
+        "C24: over real sockets a POST on a kept-alive connection that is reset reaches the server once",
+        arguments: Wire.all)
+    func lostPostOverSockets(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/get", .text("x"))
         server.on("POST", "/post", .reset)
-        let session = NetworkSession()
+        let session = wire.session()
         let queue = NetworkQueue(session: session)
         for _ in 0..<3 { _ = try await queue.data(for: URLRequest(url: server.url("/get"))) }
         for _ in 0..<3 {
@@ -142,12 +144,12 @@ struct RetryTests {
         #expect(stage.transport.sent.count == 36 + 4 + 2)
     }
 
-    @Test("C31: the second attempt uploads the whole body again")
-    func bodyIsSentAgain() async throws {
+    @Test("C31: the second attempt uploads the whole body again", arguments: Wire.all)
+    func bodyIsSentAgain(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on(
             "/", .status(503), LoopbackServer.Response.text("never").truncated(after: 2, then: .reset), .text("ok"))
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: wire.session()) {
             $0.retryPolicy = .exponential(base: .zero, maxRetries: 3)
         }
         var put = URLRequest(url: server.url())
@@ -159,11 +161,11 @@ struct RetryTests {
         #expect(server.requests.allSatisfy { $0.body == put.httpBody })
     }
 
-    @Test("C31: a stream is sent once, and the attempt says that it cannot be read again")
-    func streamIsSentOnce() async throws {
+    @Test("C31: a stream is sent once, and the attempt says that it cannot be read again", arguments: Wire.all)
+    func streamIsSentOnce(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", .status(503))
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: wire.session()) {
             $0.retryPolicy = .exponential(base: .zero, maxRetries: 3)
         }
         var put = URLRequest(url: server.url())
@@ -293,13 +295,13 @@ struct RetryTests {
         operation.cancel()
     }
 
-    @Test("no byte of a failed attempt is in the data of the next")
-    func cleanAttempts() async throws {
+    @Test("no byte of a failed attempt is in the data of the next", arguments: Wire.all)
+    func cleanAttempts(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on(
             "/", LoopbackServer.Response.text("first attempt").truncated(after: 8, then: .reset),
             LoopbackServer.Response.text("second").preceded(by: 103).chunked(size: 2))
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: wire.session()) {
             $0.retryPolicy = .exponential(base: .zero, maxRetries: 1)
         }
         #expect(try await queue.data(for: URLRequest(url: server.url())) == Data("second".utf8))

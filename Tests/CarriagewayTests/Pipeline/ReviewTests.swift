@@ -166,13 +166,13 @@ struct ReviewTests {
         #expect(stage.transport.sent.isEmpty)
     }
 
-    @Test("headers of the configuration that cannot be sent are left out")
-    func configurationHeaders() async throws {
+    @Test("headers of the configuration that cannot be sent are left out", arguments: Wire.all)
+    func configurationHeaders(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", .text("x"))
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpAdditionalHeaders = ["X-Bad": "b\r\nX-Injected: 1", "Bad Name": "x", 5: "x", "X-Good": "g"]
-        _ = try await NetworkSession(configuration: configuration).data(for: URLRequest(url: server.url()))
+        _ = try await wire.session(configuration).data(for: URLRequest(url: server.url()))
         let sent = try #require(server.requests.first)
         #expect(sent.header("X-Injected") == nil && sent.header("X-Bad") == nil)
         #expect(sent.header("X-Good") == "g")

@@ -12,14 +12,14 @@ import Testing
 struct SendingTests {
     private struct User: Codable, Equatable { let name: String }
 
-    @Test("completion handlers get the response, or the value, on the callback queue")
-    func completionHandlers() async throws {
+    @Test("completion handlers get the response, or the value, on the callback queue", arguments: Wire.all)
+    func completionHandlers(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/user", .json(User(name: "Ada")))
         let key = DispatchSpecificKey<Bool>()
         let callbacks = DispatchQueue(label: "test.callbacks")
         callbacks.setSpecific(key: key, value: true)
-        let queue = NetworkQueue(session: NetworkSession()) { $0.callbackQueue = callbacks }
+        let queue = NetworkQueue(session: wire.session()) { $0.callbackQueue = callbacks }
         let request = URLRequest(url: server.url("/user"))
         let done = Counter()
         queue.send(request) { result in
@@ -43,11 +43,11 @@ struct SendingTests {
         await done.wait(for: 3)
     }
 
-    @Test("async calls give response, data and value; past the queue over the session too")
-    func asynchronous() async throws {
+    @Test("async calls give response, data and value; past the queue over the session too", arguments: Wire.all)
+    func asynchronous(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/user", .json(User(name: "Ada")))
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: wire.session())
         let request = URLRequest(url: server.url("/user"))
         #expect(try await queue.response(for: request).decoded(as: User.self) == User(name: "Ada"))
         #expect(try await queue.value(for: request, as: User.self) == User(name: "Ada"))
@@ -59,12 +59,14 @@ struct SendingTests {
         queue.cancelAllOperations()
     }
 
-    @Test("a status of 400 and above is an error with response and body, unless validation says otherwise")
-    func validation() async throws {
+    @Test(
+        "a status of 400 and above is an error with response and body, unless validation says otherwise",
+        arguments: Wire.all)
+    func validation(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/missing", .text("gone", status: 404))
         server.on("/html", .data(Data("<p>".utf8), contentType: "text/html; charset=utf-8"))
-        let session = NetworkSession()
+        let session = wire.session()
         let queue = NetworkQueue(session: session)
         let missing = URLRequest(url: server.url("/missing"))
         let error = await failure { () async throws(NetworkError) in try await queue.data(for: missing) }
@@ -96,11 +98,11 @@ struct SendingTests {
         }
     }
 
-    @Test("no body is a success, unless the operation needs one")
-    func emptyData() async throws {
+    @Test("no body is a success, unless the operation needs one", arguments: Wire.all)
+    func emptyData(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", .empty(204))
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: wire.session())
         let request = URLRequest(url: server.url())
         #expect(try await queue.data(for: request).isEmpty)
         let operation = NetworkOperation(request)
@@ -113,13 +115,13 @@ struct SendingTests {
         #expect(value?.name == "noResponseData")
     }
 
-    @Test("progress counts the bytes of the body, is complete at the end, and cancels")
-    func progress() async throws {
+    @Test("progress counts the bytes of the body, is complete at the end, and cancels", arguments: Wire.all)
+    func progress(wire: Wire) async throws {
         let server = try LoopbackServer()
         let gate = LoopbackServer.Gate()
         server.on("/big", .data(Data(count: 500_000), contentType: "application/octet-stream"))
         server.on("/held", LoopbackServer.Response.text("x").held(by: gate))
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: wire.session())
         let big = NetworkOperation(URLRequest(url: server.url("/big")))
         let progress = big.progress
         queue.addOperation(big)

@@ -40,13 +40,15 @@ struct SuspensionTests {
         #expect(stage.transport.peak == 1)
     }
 
-    @Test("the manual renewal: suspend, fetch a token over the session, resume; those in line get the new token")
-    func manualRenewal() async throws {
+    @Test(
+        "the manual renewal: suspend, fetch a token over the session, resume; those in line get the new token",
+        arguments: Wire.all)
+    func manualRenewal(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/token", .text("fresh"))
         server.on("/data") { .text($0.header("Authorization") ?? "none") }
         let token = Locked("stale")
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: wire.session()) {
             $0.prepare = { request in
                 request.setValue(token.withLock { $0 }, forHTTPHeaderField: "Authorization")
             }
@@ -166,13 +168,13 @@ struct SuspensionTests {
         #expect(stage.transport.sent.count == 4)
     }
 
-    @Test("slots hold: in all, per host, and over two queues on one session")
-    func slots() async throws {
+    @Test("slots hold: in all, per host, and over two queues on one session", arguments: Wire.all)
+    func slots(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/*") { _ in .text("x") }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 5
-        let session = NetworkSession(configuration: configuration)
+        let session = wire.session(configuration)
         let narrow = NetworkQueue(session: session) { $0.maxConcurrentRequestsPerHost = 2 }
         let wide = NetworkQueue(session: session) { $0.maxConcurrentRequestsPerHost = 50 }
         for _ in 0..<200 {
@@ -186,14 +188,16 @@ struct SuspensionTests {
         #expect(server.peakConcurrency(of: "/narrow") <= 2)
     }
 
-    @Test("C36: fifty slow requests with a short idle timeout and few connections: none times out while it waits")
-    func slowRequestsDoNotTimeOut() async throws {
+    @Test(
+        "C36: fifty slow requests with a short idle timeout and few connections: none times out while it waits",
+        arguments: Wire.all)
+    func slowRequestsDoNotTimeOut(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", LoopbackServer.Response.text("slow").delayed(.milliseconds(120)))
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 2
         configuration.httpMaximumConnectionsPerHost = 2
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) { $0.retryPolicy = .never }
+        let queue = NetworkQueue(session: wire.session(configuration)) { $0.retryPolicy = .never }
         // 25 rounds of 0.12 s: three seconds for the last, with two allowed.
         let operations = (0..<50).map { _ in queue.send(URLRequest(url: server.url())) }
         for operation in operations { #expect(try await operation.response.statusCode == 200) }

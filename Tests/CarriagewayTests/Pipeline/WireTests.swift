@@ -12,12 +12,13 @@ import Testing
 struct WireTests {
     @Test(
         "faults of the server get the codes that Apple's systems give",
-        arguments: [
+        arguments: Wire.all,
+        [
             ("/close", URLError.Code.networkConnectionLost), ("/reset", .networkConnectionLost),
             ("/cut", .networkConnectionLost), ("/chunk", .networkConnectionLost), ("/garbage", .cannotParseResponse),
             ("/gzip", .cannotDecodeRawData), ("/stall", .timedOut), ("/hang", .timedOut),
         ])
-    func errorCodes(path: String, code: URLError.Code) async throws {
+    func errorCodes(wire: Wire, fault: (path: String, code: URLError.Code)) async throws {
         let server = try LoopbackServer()
         let text = LoopbackServer.Response.text("some text")
         server.on("/close", .close)
@@ -28,16 +29,16 @@ struct WireTests {
         server.on("/gzip", text.header("Content-Encoding", "gzip"))
         server.on("/stall", text.truncated(after: 4, then: .stall))
         server.on("/hang", .hang)
-        var request = URLRequest(url: server.url(path))
-        request.timeoutInterval = 0.4
-        let session = NetworkSession()
+        var request = URLRequest(url: server.url(fault.path))
+        request.timeoutInterval = fault.code == .timedOut ? 0.4 : 60
+        let session = wire.session()
         let error = await failure { () async throws(NetworkError) in try await session.data(for: request) }
-        #expect(error?.urlErrorCode == code)
+        #expect(error?.urlErrorCode == fault.code)
     }
 
-    @Test("no connection and no host are told apart, and both prove that nothing was sent")
-    func noConnection() async throws {
-        let session = NetworkSession()
+    @Test("no connection and no host are told apart, and both prove that nothing was sent", arguments: Wire.all)
+    func noConnection(wire: Wire) async throws {
+        let session = wire.session()
         let port = try LoopbackServer().port
         let refused = await failure { () async throws(NetworkError) in
             try await session.data(for: requestTo("http://127.0.0.1:\(port)/"))
@@ -50,8 +51,8 @@ struct WireTests {
         #expect(unknown?.urlErrorCode == .cannotFindHost)
     }
 
-    @Test("redirects are followed by the rules: method, body, and no credential to another origin")
-    func redirects() async throws {
+    @Test("redirects are followed by the rules: method, body, and no credential to another origin", arguments: Wire.all)
+    func redirects(wire: Wire) async throws {
         let first = try LoopbackServer()
         let second = try LoopbackServer()
         first.on("/away/*") { _ in .redirect(to: second.url("/here").absoluteString, status: 307) }
@@ -59,7 +60,7 @@ struct WireTests {
         first.on("/see", .redirect(to: "/here", status: 303))
         first.on("/loop", .redirect(to: "/loop"))
         for server in [first, second] { server.on("/here", .text("arrived")) }
-        let session = NetworkSession()
+        let session = wire.session()
         for path in ["/away/a", "/same/a", "/see"] {
             var request = URLRequest(url: first.url(path))
             request.httpMethod = "POST"
@@ -83,26 +84,26 @@ struct WireTests {
         #expect(first.requests(to: "/loop").count == 21)
     }
 
-    @Test("a 3xx without a way to go is a response like any other", arguments: [300, 302, 304])
-    func redirectWithoutLocation(status: Int) async throws {
+    @Test("a 3xx without a way to go is a response like any other", arguments: Wire.all, [300, 302, 304])
+    func redirectWithoutLocation(wire: Wire, status: Int) async throws {
         let server = try LoopbackServer()
         server.on("/", .status(status))
-        #expect(try await NetworkSession().response(for: URLRequest(url: server.url())).statusCode == status)
+        #expect(try await wire.session().response(for: URLRequest(url: server.url())).statusCode == status)
     }
 
-    @Test("informational responses are passed over", arguments: [100, 103])
-    func informational(status: Int) async throws {
+    @Test("informational responses are passed over", arguments: Wire.all, [100, 103])
+    func informational(wire: Wire, status: Int) async throws {
         let server = try LoopbackServer()
         server.on("/", LoopbackServer.Response.text("final").preceded(by: status))
-        let response = try await NetworkSession().response(for: URLRequest(url: server.url()))
+        let response = try await wire.session().response(for: URLRequest(url: server.url()))
         #expect(response.statusCode == 200 && response.data == Data("final".utf8))
     }
 
-    @Test("a body without a type gets one that claims nothing; a given type stays")
-    func contentType() async throws {
+    @Test("a body without a type gets one that claims nothing; a given type stays", arguments: Wire.all)
+    func contentType(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", .text("x"))
-        let session = NetworkSession()
+        let session = wire.session()
         for type in [nil, "application/json"] {
             var request = URLRequest(url: server.url())
             request.httpMethod = "POST"
@@ -113,22 +114,23 @@ struct WireTests {
         #expect(server.requests.map { $0.header("Content-Type") } == ["application/octet-stream", "application/json"])
     }
 
-    @Test("an upper-case scheme works, as it does on Apple's systems")
-    func upperCaseScheme() async throws {
+    @Test("an upper-case scheme works, as it does on Apple's systems", arguments: Wire.all)
+    func upperCaseScheme(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/", .text("x"))
-        let session = NetworkSession()
+        let session = wire.session()
         #expect(try await session.data(for: requestTo("HTTP://127.0.0.1:\(server.port)/")) == Data("x".utf8))
     }
 
-    @Test("idle timeouts hold, also of a fraction of a second, from request and from configuration")
-    func idleTimeouts() async throws {
+    @Test(
+        "idle timeouts hold, also of a fraction of a second, from request and from configuration", arguments: Wire.all)
+    func idleTimeouts(wire: Wire) async throws {
         let server = try LoopbackServer()
         server.on("/hang", .hang)
         server.on("/drip", LoopbackServer.Response.text("0123456789").dripped(size: 1, interval: .milliseconds(60)))
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 0.35
-        let session = NetworkSession(configuration: configuration)
+        let session = wire.session(configuration)
         let error = await failure { () async throws(NetworkError) in
             try await session.data(for: URLRequest(url: server.url("/hang")))
         }
@@ -137,7 +139,7 @@ struct WireTests {
         #expect(try await session.data(for: URLRequest(url: server.url("/drip"))).count == 10)
         let own = URLRequest(url: server.url("/hang"), cachePolicy: .useProtocolCachePolicy, timeoutInterval: 1)
         let started = ContinuousClock.now
-        let second = await failure { () async throws(NetworkError) in try await NetworkSession().data(for: own) }
+        let second = await failure { () async throws(NetworkError) in try await wire.session().data(for: own) }
         #expect(second?.urlErrorCode == .timedOut)
         #expect(ContinuousClock.now - started < .seconds(30))
     }

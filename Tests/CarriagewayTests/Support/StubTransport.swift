@@ -32,6 +32,7 @@ final class StubTransport: Transport {
     }
 
     let maxConnectionsPerHost: Int
+    let takesIPv6Addresses = true
     private let state = Locked(State())
     private let events: any TransportEvents
     private let queue = DispatchQueue(label: "stub")

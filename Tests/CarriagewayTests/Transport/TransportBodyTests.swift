@@ -11,7 +11,7 @@ import Testing
 /// Bodies over real sockets, below the operation.
 struct TransportBodyTests {
     private let server: LoopbackServer
-    private let session = NetworkSession()
+    private let sessions = Dictionary(uniqueKeysWithValues: Wire.all.map { ($0, $0.session()) })
     private let folder: TemporaryFolder
 
     init() throws {
@@ -20,9 +20,11 @@ struct TransportBodyTests {
         server.on("/up", .text("taken"))
     }
 
-    private func send(_ body: TransportBody?, to path: String = "/up", change: (inout URLRequest) -> Void = { _ in })
-        async -> Result<Exchange.Reply, NetworkError>
-    {
+    private func send(
+        _ body: TransportBody?, over wire: Wire, to path: String = "/up",
+        change: (inout URLRequest) -> Void = { _ in }
+    ) async -> Result<Exchange.Reply, NetworkError> {
+        guard let session = sessions[wire] else { return .failure(.sessionInvalidated) }
         var request = URLRequest(url: server.url(path))
         request.httpMethod = "PUT"
         request.timeoutInterval = 20
@@ -37,14 +39,14 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("a body of known length goes out with Content-Length, whole", arguments: [0, 1, 65_536, 300_001])
-    func knownLength(count: Int) async throws {
+    @Test("a body of known length goes out with Content-Length, whole", arguments: Wire.all, [0, 1, 65_536, 300_001])
+    func knownLength(wire: Wire, count: Int) async throws {
         let bytes = Data.pattern(count)
         let file = try folder.file("body", bytes)
         let bodies: [TransportBody] = [
             .data(bytes), .file(file), .stream(length: Int64(count)) { InputStream(data: bytes) },
         ]
-        for body in bodies { _ = try await send(body).get() }
+        for body in bodies { _ = try await send(body, over: wire).get() }
         #expect(server.requests.count == bodies.count)
         for request in server.requests {
             #expect(request.body == bytes)
@@ -54,46 +56,48 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("a stream of unknown length goes out in chunks, whole")
-    func unknownLength() async throws {
+    @Test("a stream of unknown length goes out in chunks, whole", arguments: Wire.all)
+    func unknownLength(wire: Wire) async throws {
         let bytes = Data.pattern(200_000)
-        _ = try await send(.stream(length: nil) { InputStream(data: bytes) }).get()
+        _ = try await send(.stream(length: nil) { InputStream(data: bytes) }, over: wire).get()
         let request = try #require(server.requests.first)
         #expect(request.body == bytes)
         #expect(request.header("Transfer-Encoding") == "chunked" && request.header("Content-Length") == nil)
     }
 
-    @Test("no body has no bytes")
-    func none() async throws {
-        _ = try await send(TransportBody.none).get()
+    @Test("no body has no bytes", arguments: Wire.all)
+    func none(wire: Wire) async throws {
+        _ = try await send(TransportBody.none, over: wire).get()
         #expect(server.requests.first?.body.isEmpty == true)
     }
 
-    @Test("a stream with fewer or more bytes than it says fails with that reason, and never looks complete")
-    func wrongLength() async {
+    @Test(
+        "a stream with fewer or more bytes than it says fails with that reason, and never looks complete",
+        arguments: Wire.all)
+    func wrongLength(wire: Wire) async {
         for length in [9, 11] as [Int64] {
-            let result = await send(.stream(length: length) { InputStream(data: Data("ten bytes.".utf8)) })
+            let result = await send(.stream(length: length) { InputStream(data: Data("ten bytes.".utf8)) }, over: wire)
             guard case .failure(.invalidRequest(let reason)) = result else {
                 Issue.record("\(length): \(result)")
                 continue
             }
             #expect(reason.contains(length == 9 ? "more bytes" : "fewer bytes"))
         }
-        let negative = await send(.stream(length: -1) { InputStream(data: Data("x".utf8)) })
+        let negative = await send(.stream(length: -1) { InputStream(data: Data("x".utf8)) }, over: wire)
         #expect(throws: NetworkError.self) { try negative.get() }
         #expect(server.requests.isEmpty)
     }
 
-    @Test("a file that is not there, or is a folder, fails with a file error; nothing is sent")
-    func noFile() async {
+    @Test("a file that is not there, or is a folder, fails with a file error; nothing is sent", arguments: Wire.all)
+    func noFile(wire: Wire) async {
         for url in [folder.url.appendingPathComponent("missing"), folder.url] {
-            let result = await send(.file(url))
+            let result = await send(.file(url), over: wire)
             guard case .failure(.fileError) = result else {
                 Issue.record("\(result)")
                 continue
             }
         }
-        let remote = await send(.file(server.url("/up")))
+        let remote = await send(.file(server.url("/up")), over: wire)
         guard case .failure(.invalidRequest) = remote else {
             Issue.record("\(remote)")
             return
@@ -101,10 +105,10 @@ struct TransportBodyTests {
         #expect(server.requestCount == 0)
     }
 
-    @Test("what the opening of a stream throws is the result")
-    func openingFails() async {
+    @Test("what the opening of a stream throws is the result", arguments: Wire.all)
+    func openingFails(wire: Wire) async {
         struct Broken: Error {}
-        let result = await send(.stream(length: 3) { throw Broken() })
+        let result = await send(.stream(length: 3) { throw Broken() }, over: wire)
         guard case .failure(.generalError(let error)) = result else {
             Issue.record("\(result)")
             return
@@ -113,8 +117,8 @@ struct TransportBodyTests {
         #expect(server.requestCount == 0)
     }
 
-    @Test("after 307 and 308 the body is opened anew and sent whole; after 303 it is left behind")
-    func redirects() async throws {
+    @Test("after 307 and 308 the body is opened anew and sent whole; after 303 it is left behind", arguments: Wire.all)
+    func redirects(wire: Wire) async throws {
         server.on("/307", .redirect(to: "/up", status: 307))
         server.on("/308", .redirect(to: "/up", status: 308))
         server.on("/303", .redirect(to: "/up", status: 303))
@@ -124,26 +128,28 @@ struct TransportBodyTests {
             opened.increment()
             return InputStream(data: bytes)
         }
-        for path in ["/307", "/308"] { _ = try await send(body, to: path).get() }
+        for path in ["/307", "/308"] { _ = try await send(body, over: wire, to: path).get() }
         #expect(opened.value == 4)
         #expect(server.requests(to: "/up").map(\.body) == [bytes, bytes])
-        _ = try await send(body, to: "/303").get()
+        _ = try await send(body, over: wire, to: "/303").get()
         #expect(opened.value == 5)
         #expect(server.requests(to: "/up").last?.method == "GET")
         #expect(server.requests(to: "/up").last?.body.isEmpty == true)
     }
 
-    @Test("a request's own data and its own stream are sent as before")
-    func ownBody() async throws {
-        _ = try await send(nil) { $0.httpBody = Data("own".utf8) }.get()
-        _ = try await send(nil) { $0.httpBodyStream = InputStream(data: Data("streamed".utf8)) }.get()
+    @Test("a request's own data and its own stream are sent as before", arguments: Wire.all)
+    func ownBody(wire: Wire) async throws {
+        _ = try await send(nil, over: wire) { $0.httpBody = Data("own".utf8) }.get()
+        _ = try await send(nil, over: wire) { $0.httpBodyStream = InputStream(data: Data("streamed".utf8)) }.get()
         #expect(server.requests.map(\.body) == [Data("own".utf8), Data("streamed".utf8)])
     }
 
     #if canImport(FoundationNetworking)
         @Test("a body goes over a connection of its own: libcurl would send it again without its bytes over a dead one")
         func ownConnection() async throws {
-            for round: UInt64 in 0..<3 { _ = try await send(.data(Data.pattern(10, seed: round))).get() }
+            for round: UInt64 in 0..<3 {
+                _ = try await send(.data(Data.pattern(10, seed: round)), over: .urlSession).get()
+            }
             #expect(Set(server.requests.map(\.connection)).count == 3)
         }
     #endif
@@ -151,10 +157,11 @@ struct TransportBodyTests {
     #if canImport(FoundationNetworking)
         @Test("tasks cannot be paused on Linux, and asking for it does no harm")
         func pausing() async throws {
+            let session = try #require(sessions[.urlSession])
             #expect(!session.transport.canPause)
             session.transport.pause(1)
             session.transport.unpause(1)
-            _ = try await send(.data(Data("x".utf8))).get()
+            _ = try await send(.data(Data("x".utf8)), over: .urlSession).get()
         }
     #endif
 }

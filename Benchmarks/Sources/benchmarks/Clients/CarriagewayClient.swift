@@ -10,9 +10,12 @@ struct CarriagewayClient {
     let queue: NetworkQueue
     let request: URLRequest
 
-    init(url: URL, width: Int, configuration: URLSessionConfiguration) {
+    init(
+        url: URL, width: Int, configuration: URLSessionConfiguration,
+        transport: NetworkSession.TransportKind = .urlSession
+    ) {
         request = URLRequest(url: url)
-        queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
+        queue = NetworkQueue(session: NetworkSession(configuration: configuration, transport: transport)) {
             $0.maxConcurrentRequests = width
             $0.maxConcurrentRequestsPerHost = width
         }
@@ -49,6 +52,24 @@ struct CarriagewayClient {
             if response?.data.isEmpty ?? true { failures += 1 }
         }
         return failures
+    }
+
+    /// Tasks that await one response after the other, past the queue.
+    func runSession(_ count: Int, width: Int) async -> Int {
+        let countdown = Countdown(count)
+        return await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<width {
+                group.addTask {
+                    var failures = 0
+                    while countdown.take() {
+                        let response = try? await queue.session.response(for: request)
+                        if response?.data.isEmpty ?? true { failures += 1 }
+                    }
+                    return failures
+                }
+            }
+            return await group.reduce(0, +)
+        }
     }
 
     /// Everything added at once: the queue sees to the width.

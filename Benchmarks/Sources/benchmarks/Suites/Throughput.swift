@@ -44,10 +44,11 @@ struct Throughput: Suite {
                 }
             }
         }
-        return try await measure(send, job.count)
+        return try await Self.measure(job.count, send)
     }
 
-    private func measure(_ send: (Int) async -> Int, _ count: Int) async throws -> [String: Double] {
+    /// Sends so many requests, after some to warm up.
+    static func measure(_ count: Int, _ send: (Int) async -> Int) async throws -> [String: Double] {
         _ = await send(200)
         let start = Usage.now
         let failures = await send(count)

@@ -1,0 +1,98 @@
+#if os(Linux)
+    import CarriagewayCurl
+    import Foundation
+    import FoundationNetworking
+
+    /// A failure as libcurl tells it, and what Apple's systems call the same.
+    struct CurlFault {
+        let code: Int
+        let text: String
+        /// OpenSSL's verdict on the server's certificate, where there is one.
+        var verification = 0
+        /// The last `errno` of connecting.
+        var systemError = 0
+
+        init(code: Int, text: String, verification: Int = 0, systemError: Int = 0) {
+            self.code = code
+            self.text = text
+            self.verification = verification
+            self.systemError = systemError
+        }
+
+        init(code: Int, text: String, easy: OpaquePointer) {
+            let verification = cwcurl_get_long(easy, CWCURL_INFO_SSL_VERIFYRESULT)
+            let systemError = cwcurl_get_long(easy, CWCURL_INFO_OS_ERRNO)
+            self.init(code: code, text: text, verification: verification, systemError: systemError)
+        }
+
+        /// What went wrong, in words.
+        var reason: String {
+            // libcurl up to 8.5 runs out of the memory that it allows for a header line, and says so.
+            if code == CWCURL_OUT_OF_MEMORY || code == CWCURL_TOO_LARGE {
+                return "a header line of the response is larger than 100 KB"
+            }
+            return isHeadTooLarge ? "the head of the response is larger than 300 KB" : text
+        }
+
+        private var isHeadTooLarge: Bool { text.hasPrefix("Too large response headers") }
+
+        var urlErrorCode: URLError.Code {
+            switch code {
+            // The URL's scheme was checked: it is the answer that is no HTTP, or HTTP/0.9.
+            case CWCURL_UNSUPPORTED_PROTOCOL, CWCURL_WEIRD_SERVER_REPLY, CWCURL_OUT_OF_MEMORY, CWCURL_TOO_LARGE:
+                .cannotParseResponse
+            case CWCURL_URL_MALFORMAT: .badURL
+            case CWCURL_COULDNT_RESOLVE_HOST, CWCURL_COULDNT_RESOLVE_PROXY: .cannotFindHost
+            case CWCURL_COULDNT_CONNECT:
+                systemError == Int(ENETUNREACH) ? .notConnectedToInternet : .cannotConnectToHost
+            case CWCURL_PROXY_ERROR: .cannotConnectToHost
+            case CWCURL_PARTIAL_FILE, CWCURL_GOT_NOTHING, CWCURL_SEND_ERROR, CWCURL_SEND_FAIL_REWIND,
+                CWCURL_ABORTED_BY_CALLBACK, CWCURL_HTTP2, CWCURL_HTTP2_STREAM, CWCURL_HTTP3:
+                .networkConnectionLost
+            case CWCURL_RECV_ERROR: received
+            case CWCURL_OPERATION_TIMEDOUT: .timedOut
+            case CWCURL_SSL_CONNECT_ERROR, CWCURL_SSL_CIPHER, CWCURL_SSL_SHUTDOWN_FAILED, CWCURL_SSL_ENGINE_NOTFOUND:
+                asksForCertificate ? .clientCertificateRequired : .secureConnectionFailed
+            case CWCURL_SSL_CERTPROBLEM: .clientCertificateRejected
+            case CWCURL_SSL_CLIENTCERT: .clientCertificateRequired
+            case CWCURL_PEER_FAILED_VERIFICATION: certificate
+            case CWCURL_SSL_CACERT_BADFILE, CWCURL_SSL_CRL_BADFILE, CWCURL_SSL_ISSUER_ERROR,
+                CWCURL_SSL_PINNEDPUBKEYNOTMATCH, CWCURL_SSL_INVALIDCERTSTATUS:
+                .serverCertificateUntrusted
+            // Apple tells what is encoded in an unknown way from what is encoded badly.
+            case CWCURL_BAD_CONTENT_ENCODING:
+                text.hasPrefix("Unrecognized content encoding") ? .cannotDecodeContentData : .cannotDecodeRawData
+            default: .unknown
+            }
+        }
+
+        /// What cannot be read, be it that the peer has left or that its chunks make no sense.
+        private var received: URLError.Code {
+            if asksForCertificate { return .clientCertificateRequired }
+            if isHeadTooLarge { return .cannotParseResponse }
+            let text = text.lowercased()
+            return ["chunk", "hexadecimal", "malformed", "invalid"].contains { text.contains($0) }
+                ? .cannotParseResponse : .networkConnectionLost
+        }
+
+        private var asksForCertificate: Bool { text.contains("certificate required") }
+
+        /// Numbers of X509_V_ERR of OpenSSL.
+        private var certificate: URLError.Code {
+            switch verification {
+            case 9: .serverCertificateNotYetValid
+            case 10: .serverCertificateHasBadDate
+            default: .serverCertificateUntrusted
+            }
+        }
+    }
+
+    extension URLError {
+        /// An error as Foundation makes it, with words and the URL that failed.
+        static func curl(_ code: Code, _ reason: String, _ url: URL?) -> URLError {
+            var information: [String: Any] = [NSLocalizedDescriptionKey: reason]
+            if let url { information[NSURLErrorFailingURLErrorKey] = url }
+            return URLError(code, userInfo: information)
+        }
+    }
+#endif

@@ -1,0 +1,28 @@
+#if os(Linux)
+    import CarriagewayCurl
+    import Foundation
+
+    /// The libcurl of this process.
+    enum CurlLibrary {
+        /// Why there is none that can be used; nil if there is.
+        static let unavailability: TransportUnavailable? = {
+            switch cwcurl_load() {
+            case CWCURL_LOADED: nil
+            case CWCURL_TOO_OLD: TransportUnavailable(reason: "libcurl \(version) is older than 7.68")
+            case CWCURL_INCOMPLETE: TransportUnavailable(reason: "libcurl.so.4 lacks functions that it should have")
+            default: TransportUnavailable(reason: "there is no libcurl.so.4")
+            }
+        }()
+
+        /// "7.88.1", for example.
+        static var version: String { String(cString: cwcurl_version()) }
+
+        static let http2 = Int(CWCURL_FEATURE_HTTP2)
+
+        static func has(_ feature: Int) -> Bool { Int(cwcurl_features()) & feature != 0 }
+
+        static func isAtLeast(_ major: UInt32, _ minor: UInt32) -> Bool {
+            cwcurl_version_number() >= major << 16 | minor << 8
+        }
+    }
+#endif

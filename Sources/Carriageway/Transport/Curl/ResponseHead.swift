@@ -1,0 +1,144 @@
+/// Status line and header fields as they come in, line by line: pure.
+///
+/// Informational responses are passed over, and so is everything behind the end of the head, as trailers. It takes what
+/// servers send: any line end, any blanks around values, folded lines, bytes that are no UTF-8.
+struct ResponseHead {
+    /// What a line has led to.
+    enum Progress: Equatable {
+        case incomplete
+        /// The blank line after the final head has come.
+        case complete
+        case tooLarge
+    }
+
+    /// The most bytes of all lines together.
+    static let limit = 1 << 20
+
+    private enum Place {
+        case statusLine, fields, end
+    }
+
+    private struct Field {
+        let name: Range<Int>
+        var value: Range<Int>
+        /// What follows from folded lines.
+        var continuations: [Range<Int>] = []
+    }
+
+    private var place = Place.statusLine
+    private var bytes: [UInt8] = []
+    private var lines: [Field] = []
+    private var size = 0
+
+    private(set) var status = 0
+    /// "HTTP/1.1", for example.
+    private(set) var version = ""
+
+    var isComplete: Bool { place == .end }
+
+    /// Takes a line, with its end or without.
+    mutating func add(line: UnsafeRawBufferPointer) -> Progress {
+        guard place != .end else { return .complete }
+        size += line.count
+        guard size <= Self.limit else { return .tooLarge }
+        let line = UnsafeRawBufferPointer(rebasing: line.prefix { $0 != 0x0A && $0 != 0x0D })
+        if place == .statusLine {
+            begin(line)
+        } else if line.isEmpty {
+            return end()
+        } else {
+            addField(line)
+        }
+        return .incomplete
+    }
+
+    private mutating func begin(_ line: UnsafeRawBufferPointer) {
+        // Nothing in front of a status line counts, be it a blank line.
+        guard line.count > 5, line.prefix(5).elementsEqual("HTTP/".utf8) else { return }
+        place = .fields
+        version = String(decoding: line.prefix { $0 != 0x20 }, as: UTF8.self)
+        let digits = line.dropFirst(version.utf8.count).drop { $0 == 0x20 }.prefix(3)
+        status = digits.reduce(0) { (0x30...0x39).contains($1) ? $0 * 10 + Int($1 - 0x30) : $0 }
+    }
+
+    private mutating func end() -> Progress {
+        guard !(100..<200).contains(status) else {
+            let size = size
+            self = ResponseHead()
+            // Informational responses without end are no way to use up memory or time either.
+            self.size = size
+            return .incomplete
+        }
+        place = .end
+        return .complete
+    }
+
+    private mutating func addField(_ line: UnsafeRawBufferPointer) {
+        let start = bytes.count
+        bytes.append(contentsOf: line)
+        if Self.isBlank(line[0]) {
+            guard !lines.isEmpty else { return }
+            let more = trimmed(start..<bytes.count)
+            if !more.isEmpty { lines[lines.count - 1].continuations.append(more) }
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            let name = trimmed(start..<start + colon)
+            if !name.isEmpty { lines.append(Field(name: name, value: trimmed(start + colon + 1..<bytes.count))) }
+        }
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, Self.isBlank(bytes[start]) { start += 1 }
+        while start < end, Self.isBlank(bytes[end - 1]) { end -= 1 }
+        return start..<end
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+extension ResponseHead {
+    /// The fields by name, in the spelling that came first; the values of equal names, whatever their case, are joined
+    /// by a comma (RFC 9110, section 5.3), as Foundation does it.
+    var fields: [String: String] {
+        var fields: [String: String] = [:]
+        fields.reserveCapacity(lines.count)
+        var spellings: [String: String] = [:]
+        for line in lines {
+            let name = text(line.name)
+            let value = value(of: line)
+            if fields[name] == nil, let spelling = spellings.updateIfNew(name, for: name.lowercased()) {
+                fields[spelling]?.append(", \(value)")
+            } else if let present = fields[name] {
+                fields[name] = "\(present), \(value)"
+            } else {
+                fields[name] = value
+            }
+        }
+        return fields
+    }
+
+    /// The values of one name, each by itself; the name in small letters.
+    func values(of name: String) -> [String] {
+        lines.filter { text($0.name).lowercased() == name }.map(value)
+    }
+
+    private func value(of line: Field) -> String {
+        line.continuations.reduce(text(line.value)) { "\($0) \(text($1))" }
+    }
+
+    /// UTF-8 if it is, else ISO 8859-1, in which any bytes are text.
+    private func text(_ range: Range<Int>) -> String {
+        let part = bytes[range]
+        if let text = String(validating: part, as: UTF8.self) { return text }
+        return String(String.UnicodeScalarView(part.map { Unicode.Scalar($0) }))
+    }
+}
+
+extension [String: String] {
+    /// Sets the value for a key that has none; for one that has, gives that.
+    fileprivate mutating func updateIfNew(_ value: String, for key: String) -> String? {
+        if let present = self[key] { return present }
+        self[key] = value
+        return nil
+    }
+}
