@@ -76,6 +76,32 @@ struct ReadmeTests {
         #expect(response.data == Data("Bearer secret".utf8))
     }
 
+    @Test("tokens that are renewed")
+    func tokens() async throws {
+        actor Store {
+            private(set) var credential: OAuth2Credential?
+
+            func save(_ credential: OAuth2Credential) { self.credential = credential }
+        }
+        server.on("/oauth", .json(["access_token": "new", "refresh_token": "next"]))
+        server.on("/user") { request in
+            request.header("Authorization") == "Bearer new" ? .json(User(name: "Ada")) : .status(401)
+        }
+        let (session, store, apiHost, secret) = (NetworkSession(), Store(), "127.0.0.1", "s3cret")
+        let tokenURL = server.url("/oauth")
+        let stored = OAuth2Credential(accessToken: "old", refreshToken: "last")
+        let authenticator = OAuth2Authenticator(
+            tokenURL: tokenURL, clientID: "app", clientSecret: secret, hosts: [apiHost])  // "api.example.com"
+        let authentication = Authentication(authenticator, credential: stored)  // Codable
+        authentication.onCredentialChange = { await store.save($0) }  // before it is used
+        authentication.onSignedOut = { error in print("log in again: \(error)") }
+        let queue = NetworkQueue(session: session, authentication: authentication)
+        let user = try await queue.value(for: URLRequest(url: userURL), as: User.self)
+        #expect(user.name == "Ada")
+        #expect(await store.credential?.refreshToken == "next")
+        #expect(server.requests.map(\.path) == ["/user", "/oauth", "/user"])
+    }
+
     @Test("pausing the queue while a token is fetched")
     func pausing() async throws {
         let session = NetworkSession()
@@ -110,6 +136,34 @@ struct ReadmeTests {
             #expect(NetworkSession.TransportKind.curl.unavailability == nil)
         }
     #endif
+
+    @Test("watching")
+    func watching() async throws {
+        let session = NetworkSession(configuration: .ephemeral)
+        let queue = NetworkQueue(session: session) {
+            $0.observers = [LogObserver(to: .standardError)]
+        }
+        let observation = queue.addObserver { event in
+            if case .retry(let delay, let error) = event.kind { print(event.url, delay, error) }
+        }
+        observation.cancel()
+        let response = try await queue.response(for: URLRequest(url: userURL))
+        print(response.request.curlCommand)  // the request for a shell, masked too
+        print(response.attempts.map { $0.timing?.firstByte })
+        #expect(response.request.curlCommand == "curl --url '\(userURL.absoluteString)'")
+    }
+
+    @Test("sparing a server")
+    func sparing() async throws {
+        let session = NetworkSession(configuration: .ephemeral)
+        let queue = NetworkQueue(session: session) {
+            $0.rateLimit = RateLimit(requestsPerSecond: 50, burst: 10)
+            $0.rateLimitPerHost = RateLimit(requestsPerSecond: 10, burst: 5)
+            $0.circuitBreaker = CircuitBreaker(failures: 5, coolDown: .seconds(30))
+            $0.retriesEarly = true
+        }
+        #expect(try await queue.response(for: URLRequest(url: userURL)).statusCode == 200)
+    }
 
     @Test("testing your client")
     func testing() async throws {

@@ -30,7 +30,7 @@ extension NetworkOperation {
         apply { shared in
             shared.state.judged(
                 verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
-                now: question.now)
+                mayRetryEarly: question.mayGoEarly, now: question.now)
         }
     }
 
@@ -55,17 +55,12 @@ extension NetworkOperation {
 
     private func takingFromBudget(_ question: RetryQuestion) -> RetryVerdict {
         let verdict = question.verdict()
-        guard case .retry(_, let cost) = verdict, let budget = question.budget else { return verdict }
+        guard case .retry(let delay, let cost) = verdict else { return verdict }
+        if isCircuitOpen(at: question.now.advanced(by: delay)) { return .giveUp(.circuitOpen) }
+        guard let budget = question.budget else { return verdict }
         let host = shared.withLock { $0.state.host }
         let isCovered = boundSession.spending.withLock { $0.take(cost, of: budget, for: host) }
         return isCovered ? verdict : .giveUp(.budget)
-    }
-
-    /// A success gives the host's budget back what the last retry took.
-    func rewardHost() {
-        guard let budget else { return }
-        let (host, cost) = shared.withLock { ($0.state.host, $0.state.lastRetryCost) }
-        boundSession.spending.withLock { $0.give(cost ?? budget.reward, to: host) }
     }
 
     /// A retry that was paid for is not made.
@@ -86,7 +81,7 @@ extension NetworkOperation {
             host: request.hostKey, until: now.advanced(by: delay), isTooMuch: response.statusCode == 429)
     }
 
-    private var budget: RetryBudget? {
+    var budget: RetryBudget? {
         shared.withLock { $0.configuration?.value }.map(\.retryBudget) ?? .default
     }
 

@@ -34,6 +34,7 @@ struct LinePlace {
     let session: NetworkSession
     let host: String
     var round: Int
+    var entered: ContinuousClock.Instant
 
     func leave(_ operation: NetworkOperation) {
         if let queue {
@@ -92,11 +93,15 @@ extension NetworkOperation {
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
     func apply(_ event: (inout Shared) -> [OperationState.Action]) {
-        let actions = shared.withLock { shared in
+        let (actions, observers) = shared.withLock { shared in
+            let phase = shared.state.phase
             let actions = event(&shared)
             if case .giveBack(_, let next)? = actions.first { shared.place?.round = next }
-            return actions
+            let observers = shared.observers
+            if let observers { shared.note(actions, after: phase, in: observers) }
+            return (actions, observers)
         }
+        observers?.handOn()
         perform(actions)
     }
 
@@ -108,7 +113,9 @@ extension NetworkOperation {
             case .build: build()
             case .enterLine(let round): enterLine(round)
             case .leaveLine(let round): if !isSlotHeldByTask { leaveLine(round) }
-            case .giveBack(let round, let next): giveBack(round, next)
+            case .giveBack(let round, let next):
+                releaseProbe()
+                giveBack(round, next)
             case .prepare(let request, let round): prepare(request, round)
             case .confirm(let request, let round): confirm(request, round)
             case .send(let request, let round): send(request, round)
@@ -126,7 +133,10 @@ extension NetworkOperation {
 
     /// Stops what runs. True if the slot is given up later, when the task that is on the wire has ended.
     private func stop() -> Bool {
-        let (parts, place) = shared.withLock { ($0.running.takeAll(), $0.place) }
+        let (parts, place, hasCircuit) = shared.withLock {
+            ($0.running.takeAll(), $0.place, $0.configuration?.circuits != nil)
+        }
+        if hasCircuit { releaseProbe() }
         return parts.stop { place?.leave(self) }
     }
 
@@ -180,13 +190,15 @@ extension NetworkOperation {
     // MARK: In line
 
     private func enterLine(_ round: Int) {
-        let (place, request) = shared.withLock { shared in
+        let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
-                LinePlace(queue: shared.queue, session: $0, host: shared.state.host, round: round)
+                LinePlace(
+                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.now)
             }
-            return (place, shared.state.request)
+            return (place, shared.state.request, shared.configuration?.circuits != nil)
         }
         guard let place, let request else { return }
+        if hasCircuit, endIfCircuitIsOpen() { return }
         // Off a queue it counts among the connections before it can be taken back.
         if place.queue == nil { place.session.lane.occupy(host: place.host) }
         let isWanted = shared.withLock { shared in
@@ -201,13 +213,20 @@ extension NetworkOperation {
         queue.session.lane.enter(
             self, round: round, member: queue.laneMember, host: place.host,
             needsCredential: authorizer(for: request) != nil, priority: queuePriority.rawValue)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
     /// Back to the place in line, for the next round.
     private func giveBack(_ round: Int, _ next: Int) {
-        guard let place = shared.withLock({ $0.place }), let queue = place.queue else { return }
+        let now = time.now
+        let place = shared.withLock { shared in
+            shared.place?.entered = now
+            return shared.place
+        }
+        guard let place, let queue = place.queue else { return }
         queue.session.lane.giveBack(self, round: round, next: next)
+        if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }
 
@@ -218,11 +237,12 @@ extension NetworkOperation {
     }
 
     private func leaveLine(_ round: Int) {
-        let place = shared.withLock { shared in
-            guard shared.place?.round == round else { return nil as LinePlace? }
+        let (place, hasCircuit) = shared.withLock { shared in
+            guard shared.place?.round == round else { return (nil as LinePlace?, false) }
             defer { shared.place = nil }
-            return shared.place
+            return (shared.place, shared.configuration?.circuits != nil)
         }
+        if hasCircuit { releaseProbe() }
         place?.leave(self)
     }
 
@@ -295,7 +315,10 @@ extension NetworkOperation {
 
     private func confirm(_ request: URLRequest, _ round: Int) {
         let queue = shared.withLock { $0.queue }
-        guard queue?.session.lane.confirm(self, round: round) ?? true else { return }
+        guard queue?.session.lane.confirm(self, round: round) ?? true else {
+            releaseProbe()
+            return noteHold()
+        }
         apply { $0.state.confirmed(request, round: round) }
     }
 
@@ -304,6 +327,7 @@ extension NetworkOperation {
         let stamp = shared.withLock { $0.stamp }
         var settings = exchangeSettings
         settings.stamp = stamp
+        settings.onSight = sightObserver(of: round)
         let exchange = Exchange(request: request, session: session, settings: settings) { received, response in
             self.received(received, of: response, session: session)
         } onEnd: { outcome in
@@ -338,8 +362,10 @@ extension NetworkOperation {
             return attemptFailed(error, outcome, round, now)
         }
         var isLast = false
+        tellCircuit(.alive, error: nil)
         apply { shared in
             let error = NetworkError.endpointError(reply.http, reply.data)
+            shared.time(outcome.timing)
             let actions = shared.state.unauthorized(error, round: round, now: now)
             isLast = actions == nil
             return actions ?? []
@@ -365,8 +391,11 @@ extension NetworkOperation {
             if let failure = validation.failure(of: reply.http, reply.data) ?? emptyDataFailure(reply) {
                 attemptFailed(failure, outcome, round, now)
             } else {
-                rewardHost()
-                apply { $0.state.succeeded(reply, round: round, now: now) }
+                hostSucceeded(status: reply.http.statusCode)
+                apply { shared in
+                    shared.time(outcome.timing)
+                    return shared.state.succeeded(reply, round: round, now: now)
+                }
             }
         }
     }
@@ -376,10 +405,12 @@ extension NetworkOperation {
     ) {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
+        tellCircuit(error.sign, error: error)
         apply { shared in
             shared.failure = FailedAttempt(
                 request: outcome.request, hasBegunResponse: outcome.hasBegunResponse,
                 methodTaken: outcome.methodTaken)
+            shared.time(outcome.timing)
             return shared.state.failed(with: error, round: round, now: now)
         }
     }
@@ -396,17 +427,15 @@ extension NetworkOperation {
         let timer = time.schedule(at: instant) { [weak self] in
             guard let self else { return }
             let now = self.time.now
-            self.apply { $0.state.deadlineCame(now: now) }
+            self.apply { shared in
+                shared.time(shared.running.exchange?.timing)
+                return shared.state.deadlineCame(now: now)
+            }
         }
         keep(timer, in: \.deadlineTimer) { $0.phase != .ended }
     }
 
-    private func sleep(until instant: ContinuousClock.Instant, _ round: Int) {
-        let timer = time.schedule(at: instant) { self.apply { $0.state.woke(round: round) } }
-        keep(timer, in: \.retryTimer) { $0.phase == .backingOff && $0.round == round }
-    }
-
-    private func keep(
+    func keep(
         _ timer: ScheduledTimer, in part: WritableKeyPath<RunningParts, ScheduledTimer?>,
         if isWanted: (OperationState) -> Bool
     ) {
@@ -461,6 +490,10 @@ extension NetworkOperation: LaneClient {
             let isPlain =
                 shared.configuration?.value.prepare == nil
                 && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+            if let last = shared.refusal(of: self, round: round, now: now) {
+                return shared.state.blocked(by: last, round: round)
+            }
+            if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
     }

@@ -57,6 +57,10 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         var isPassed = false
         var wasCancelled = false
         var failure = FailedAttempt()
+        var memory = EventMemory()
+        var knownIdentifier: Int?
+        /// How long the attempt that has a slot waited for it.
+        var waited = Duration.zero
         var progress: OperationProgress?
     }
 
@@ -186,6 +190,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         apply { shared in
             let isLate = shared.state.phase == .ended
             if !isLate { shared.wasCancelled = true }
+            shared.time(shared.running.exchange?.timing)
             return shared.state.cancel(now: now)
         }
         super.cancel()

@@ -70,10 +70,14 @@ struct OperationState {
     /// What the last retry took from the host's budget.
     private(set) var lastRetryCost: Int?
     private(set) var hasRetriedIdleConnection = false
+    /// Whether the retry that is waited for may be made sooner.
+    private(set) var mayRetryEarly = false
     /// How often the request was sent again for a new credential; these attempts are no retries.
     private(set) var resends = 0
     private var isDelivered = false
-    private var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+    private(set) var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+    /// What has been measured of the attempt that is about to end.
+    var timing: NetworkAttempt.Timing?
 
 }
 
@@ -121,7 +125,7 @@ extension OperationState {
     mutating func admitted(
         round: Int, needsPreparation: Bool, now: ContinuousClock.Instant, date: Date
     ) -> [Action] {
-        guard phase == .inLine || phase == .confirming, round == self.round, let request else {
+        guard awaitsSlot(round), let request else {
             return [.leaveLine(round: round)]
         }
         admittedRound = round
@@ -158,6 +162,18 @@ extension OperationState {
     mutating func refused(with error: NetworkError, round: Int) -> [Action] {
         guard phase == .preparing, round == self.round else { return [] }
         return end(.failure(error))
+    }
+
+    /// Whether word of a slot for the round is not late.
+    func awaitsSlot(_ round: Int) -> Bool {
+        (phase == .inLine || phase == .confirming) && round == self.round
+    }
+
+    /// The queue's circuit to the host is open: nothing is sent. A retry that was paid for is not made.
+    mutating func blocked(by last: NetworkError, round: Int) -> [Action] {
+        guard awaitsSlot(round) else { return [.leaveLine(round: round)] }
+        if !attempts.isEmpty { attempts[attempts.count - 1].notRetried = .circuitOpen }
+        return end(.failure(.inaccessible(after: attempts.count, last: last)), refunding: lastRetryCost)
     }
 
     /// The slot still holds after `prepare`. If instead the queue or the host was held meanwhile the lane has put the
@@ -197,16 +213,17 @@ extension OperationState {
     /// The decision over a failed attempt.
     mutating func judged(
         _ verdict: RetryVerdict, of error: NetworkError, round: Int, isIdleConnectionRetry: Bool,
-        now: ContinuousClock.Instant
+        mayRetryEarly: Bool = false, now: ContinuousClock.Instant
     ) -> [Action] {
         guard phase == .judging, round == self.round else { return [] }
         switch verdict {
         case .giveUp(let reason):
             attempts[attempts.count - 1].notRetried = reason
-            let isUsedUp = reason == .noAttemptsLeft && attempts.count > 1 + resends
+            let isUsedUp = reason == .noAttemptsLeft && attempts.count > 1 + resends || reason == .circuitOpen
             return end(.failure(isUsedUp ? .inaccessible(after: attempts.count, last: error) : error))
         case .retry(let delay, let cost):
             lastRetryCost = cost
+            self.mayRetryEarly = mayRetryEarly
             if isIdleConnectionRetry { hasRetriedIdleConnection = true }
             guard delay > .zero else { return goInLine() }
             phase = .backingOff
@@ -262,8 +279,10 @@ extension OperationState {
         return end(.failure(error))
     }
 
-    private mutating func end(_ result: Result<NetworkResponse, NetworkError>) -> [Action] {
-        let refund = phase == .backingOff ? lastRetryCost : nil
+    private mutating func end(
+        _ result: Result<NetworkResponse, NetworkError>, refunding unmade: Int? = nil
+    ) -> [Action] {
+        let refund = phase == .backingOff ? lastRetryCost : unmade
         let wasOutside: Bool
         switch phase {
         case .inLine, .preparing, .confirming, .onWire: wasOutside = true
@@ -284,7 +303,9 @@ extension OperationState {
         attemptStart = nil
         attempts.append(
             NetworkAttempt(
-                number: attempts.count + 1, started: start.date, duration: now - start.instant, outcome: outcome))
+                number: attempts.count + 1, started: start.date, duration: now - start.instant, outcome: outcome,
+                timing: timing))
+        timing = nil
     }
 }
 

@@ -2,6 +2,15 @@
 protocol LaneClient: AnyObject, Sendable {
     /// A slot is there, for the round that the client entered with. Called outside every lock.
     func laneAdmits(round: Int)
+    /// The circuit of the client's queue to its host was opened. Called outside every lock.
+    func circuitOpened()
+    /// What keeps the client off the wire may have changed; only while anybody observes. Called outside every lock.
+    func holdsChanged()
+}
+
+extension LaneClient {
+    func circuitOpened() {}
+    func holdsChanged() {}
 }
 
 /// The way onto the wire: who may be on it now, and who is next.
@@ -19,6 +28,8 @@ final class Lane: Sendable {
 
     private let shared: Locked<Shared>
     private let time: any TimeSource
+    /// How many observe queues of the lane.
+    let observerCount = ObserverCount()
 
     init(connectionsPerHost: Int, time: any TimeSource) {
         shared = Locked(Shared(state: State(connectionsPerHost: connectionsPerHost > 0 ? connectionsPerHost : nil)))
@@ -78,10 +89,12 @@ final class Lane: Sendable {
 
     func hold(_ reason: Hold, member: MemberID) {
         shared.withLock { $0.state.hold(reason, member: member) }
+        tellOfHolds(member, host: nil)
     }
 
     func release(_ reason: Hold, member: MemberID) {
         apply { $0.state.release(reason, member: member, now: $1) }
+        tellOfHolds(member, host: nil)
     }
 
     /// - Parameter isTooMuch: whether the host said that too many requests come, so that the rate to it is lowered.
@@ -90,6 +103,18 @@ final class Lane: Sendable {
             if isTooMuch { shared.state.slowDown(host: host, until: instant, now: now) }
             return shared.state.hold(host: host, until: instant)
         }
+        tellOfHolds(nil, host: host)
+    }
+
+    private func tellOfHolds(_ member: MemberID?, host: String?) {
+        guard !observerCount.isZero else { return }
+        for client in clientsInLine(of: member, host: host) { client.holdsChanged() }
+    }
+
+    /// What keeps a client that waits off the wire; nil if it is nothing but the lack of a slot.
+    func obstacle(of client: any LaneClient) -> NetworkEvent.Hold? {
+        let now = time.now
+        return shared.withLock { $0.state.obstacle(of: ClientID(client), now: now) }
     }
 
     func occupy(host: String) {
@@ -109,6 +134,13 @@ final class Lane: Sendable {
         shared.withLock { shared in
             guard let member = shared.state.members[member] else { return (0, 0) }
             return (member.active, member.buckets.values.reduce(0) { $0 + $1.waitingCount })
+        }
+    }
+
+    /// Who waits for a slot, of one queue or of all, to one host or to any, in order.
+    func clientsInLine(of member: MemberID?, host: String?) -> [any LaneClient] {
+        shared.withLock { shared in
+            shared.state.clientsInLine(of: member, host: host).compactMap { shared.clients[$0] }
         }
     }
 

@@ -23,6 +23,18 @@ extension NetworkQueue {
         /// How many retries a host may cost; nil for any number.
         public var retryBudget: RetryBudget? = .default
 
+        /// Whether a request that waits for a retry goes sooner when another to the same host succeeds, or when the network
+        /// is back; true by default.
+        ///
+        /// Not one to which the server said how long to wait (`Retry-After`), nor after 429 and 503. Each success lets the
+        /// two go that have waited longest, so that a host that is back is not flooded; each of them has paid its part of
+        /// the host's ``retryBudget`` as any retry does. That the network is back is seen on Apple's systems; on Linux
+        /// nothing tells, but ``NetworkSession/networkReturned()`` can be called.
+        public var retriesEarly = true
+
+        /// When the queue stops asking a host that fails; nil, the default, for never.
+        public var circuitBreaker: CircuitBreaker?
+
         /// How many requests a second go out, over all hosts; nil, the default, for any number.
         public var rateLimit: RateLimit?
 
@@ -62,6 +74,13 @@ extension NetworkQueue {
         /// in line, and is prepared anew. What it throws is the attempt's failure.
         public var prepare: (@Sendable (inout URLRequest) async throws -> Void)?
 
+        /// Who is told what happens to the queue's requests, from the first on; more can be added with
+        /// ``NetworkQueue/addObserver(_:bufferingUpTo:)``.
+        public var observers: [any NetworkObserver] = []
+
+        /// What is not shown in events.
+        public var secretMask = SecretMask.standard
+
         /// Where handlers are called: a private serial queue unless set.
         public var callbackQueue = DispatchQueue(label: "carriageway.callbacks")
     }
@@ -71,9 +90,17 @@ extension NetworkQueue {
 final class ConfigurationBox: Sendable {
     let value: NetworkQueue.Configuration
     let authorizer: (any RequestAuthorizer)?
+    let circuits: Locked<Circuits>?
+    let events: EventHub
 
-    init(value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?) {
+    /// - Parameter observerCount: of all queues of the session.
+    init(
+        value: NetworkQueue.Configuration, authorizer: (any RequestAuthorizer)?, observerCount: ObserverCount
+    ) {
         self.value = value
         self.authorizer = authorizer
+        circuits = value.circuitBreaker.map { Locked(Circuits($0)) }
+        events = EventHub(mask: value.secretMask, sessionCount: observerCount)
+        for observer in value.observers { events.add(limit: 10_000) { observer.observe($0) } }
     }
 }

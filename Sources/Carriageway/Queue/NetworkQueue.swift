@@ -69,7 +69,9 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
             limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost,
             rate: configuration.rateLimit, ratePerHost: configuration.rateLimitPerHost)
         authorizer?.join(LaneMembership(lane: session.lane, member: member))
-        return (ConfigurationBox(value: configuration, authorizer: authorizer), member)
+        let box = ConfigurationBox(
+            value: configuration, authorizer: authorizer, observerCount: session.lane.observerCount)
+        return (box, member)
     }
 
     /// A queue over ``NetworkSession/shared`` with the default settings.
@@ -110,6 +112,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     private func add(_ operation: Operation) {
         if let request = operation as? NetworkOperation {
             guard request.claim(for: self) else { return }
+            if configurationBox.events.isObserved { noteCreation(of: request) }
         }
         guard waitingRoom.withLock({ $0.enter(operation) }) else { return pass(operation) }
         if let request = operation as? NetworkOperation { admit(request) }
@@ -203,7 +206,19 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
             } else {
                 session.lane.release(.suspended, member: laneMember)
             }
+            noteHolds()
         }
+    }
+
+    /// Tells the observers what is held, or is so no longer.
+    private func noteHolds() {
+        guard configurationBox.events.isObserved else { return }
+        for case let request as NetworkOperation in unfinishedOperations { request.noteHold() }
+    }
+
+    private func noteCreation(of request: NetworkOperation) {
+        request.noteCreation()
+        if super.isSuspended { request.noteHold() }
     }
 
     /// The queue is about to be resumed: the requests that wait for it get in line in the order in which they were added.

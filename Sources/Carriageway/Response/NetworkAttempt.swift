@@ -10,6 +10,24 @@ public struct NetworkAttempt: Sendable {
         case failed(NetworkError)
     }
 
+    /// What was measured of an attempt, on a monotonic clock. The same on all platforms, since the session measures it itself.
+    public struct Timing: Sendable, Hashable {
+        /// How long the attempt waited in line for its slot, holds included.
+        public var inLine: Duration
+        /// From the slot until the request was sent: `prepare`, and the credential.
+        public var preparing: Duration
+        /// From sending until the headers of the last response, redirects included; nil if none came. Name lookup, connection and
+        /// TLS are part of it.
+        public var firstByte: Duration?
+        /// The bytes of bodies that came, decompressed, those of redirects too.
+        public var bytesReceived: Int64
+        /// The bytes of the request's body that were sent, as the transport tells; with redirects the most that one
+        /// request had.
+        public var bytesSent: Int64
+        /// How many redirects were followed.
+        public var redirects: Int
+    }
+
     /// Counts from 1.
     public let number: Int
 
@@ -21,6 +39,9 @@ public struct NetworkAttempt: Sendable {
 
     /// How it ended.
     public let outcome: Outcome
+
+    /// What was measured on the way; nil for an attempt that ended before its request was sent.
+    public var timing: Timing?
 
     /// Why no further attempt followed this failure; nil if one did, or if it succeeded.
     public internal(set) var notRetried: NotRetriedReason?
@@ -44,6 +65,8 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
     case budget
     /// The server asked for a longer wait than the policy's `maxRetryAfter`; with that wait.
     case retryAfterTooLong(Duration)
+    /// The queue's ``CircuitBreaker`` lets no request to the host pass.
+    case circuitOpen
     /// The wait would outlast the operation's `timeout`.
     case deadline
 
@@ -58,6 +81,7 @@ public enum NotRetriedReason: Sendable, Hashable, CustomStringConvertible {
         case .noAttemptsLeft: "no attempts left"
         case .budget: "budget"
         case .retryAfterTooLong(let wait): "Retry-After of \(wait.components.seconds) s is too long"
+        case .circuitOpen: "circuit open"
         case .deadline: "deadline"
         }
     }

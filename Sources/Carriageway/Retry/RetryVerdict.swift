@@ -88,6 +88,14 @@ struct RetryQuestion {
             && MethodRule.isSafe(method)
     }
 
+    /// Whether the retry may be made before its wait is over: the wait is ours, not one that the server, being busy, or the
+    /// caller asked for.
+    var mayGoEarly: Bool {
+        if isBusy { return false }
+        if case .retryAfter = decision { return false }
+        return error.response.flatMap { RetryAfter.delay(in: $0, now: date) } ?? .zero == .zero
+    }
+
     private var method: String { methodTaken ?? request.httpMethod ?? "GET" }
 
     private var isBusy: Bool {

@@ -23,7 +23,7 @@ final class DelegateRouter: TransportEvents {
     }
 
     func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64) {
-        owner(of: identifier)?.sent()
+        owner(of: identifier)?.sent(count)
     }
 
     func task(_ identifier: Int, completedWith error: NetworkError?) {

@@ -11,6 +11,7 @@ extension Exchange {
         let isRead: Bool? = record(by: identifier) { state in
             // A second response, as after a challenge, replaces the first: no byte of one is ever in the other's body.
             state.response = response
+            state.measured.firstByte = state.lastActivity
             state.data = Data()
             state.skipped = 0
             state.onward = self.onward(from: response, state)
@@ -20,6 +21,7 @@ extension Exchange {
             state.failure = .responseTooLarge(limit: limit)
             return false
         }
+        if isRead != nil { settings.onSight?(.response(response)) }
         if isRead == false { session.transport.cancel(identifier) }
     }
 
@@ -30,6 +32,7 @@ extension Exchange {
             case cancel
         }
         let step: Step? = record(by: identifier) { state in
+            state.measured.bytesReceived += Int64(data.count)
             // A server may send what there must not be.
             if let response = state.response, !hasBody(response, to: state.request) { return .nothing }
             guard keepsBody(state) else {
@@ -68,9 +71,12 @@ extension Exchange {
         }
     }
 
-    func sent() {
+    func sent(_ count: Int64) {
         let now = session.time.now
-        state.withLock { $0.lastActivity = now }
+        state.withLock { state in
+            state.lastActivity = now
+            state.measured.bytesSent = max(state.measured.bytesSent, count)
+        }
     }
 
     func completed(by identifier: Int, error: NetworkError?) {

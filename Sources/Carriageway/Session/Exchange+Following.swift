@@ -50,6 +50,7 @@ extension Exchange {
                 state.follow(hop, with: checked)
                 state.lastActivity = now
             }
+            settings.onSight?(.redirect(status: hop.response.statusCode, checked))
             send()
         } catch {
             // The server sent us to a place that there cannot be.

@@ -28,6 +28,17 @@ final class Exchange: Sendable {
         let isAuthorized: Bool
         /// The method that was sent first, where a server has done what that asked and led on to a GET.
         let methodTaken: String?
+        let timing: Timing
+    }
+
+    /// What was measured so far.
+    struct Timing: Sendable {
+        /// When the first request was sent.
+        var start: ContinuousClock.Instant
+        var firstByte: ContinuousClock.Instant?
+        var bytesReceived: Int64 = 0
+        var bytesSent: Int64 = 0
+        var redirects = 0
     }
 
     enum Phase {
@@ -61,6 +72,7 @@ final class Exchange: Sendable {
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
+        var measured: Timing
         var watches = Watches()
 
         var isOver: Bool {
@@ -68,6 +80,12 @@ final class Exchange: Sendable {
             case .between, .running: false
             case .abandoned, .ended: true
             }
+        }
+
+        var timing: Timing {
+            var timing = measured
+            timing.redirects = redirects.count
+            return timing
         }
 
         /// Whether no task is alive and another may be started.
@@ -114,8 +132,12 @@ final class Exchange: Sendable {
         first = request
         let body = body ?? TransportBody(of: request)
         let request = request.adding(session.headers)
-        state = Locked(State(request: request, body: body, lastActivity: session.time.now))
+        let now = session.time.now
+        state = Locked(State(request: request, body: body, lastActivity: now, measured: Timing(start: now)))
     }
+
+    /// What was measured so far.
+    var timing: Timing { state.withLock { $0.timing } }
 
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
@@ -249,6 +271,6 @@ final class Exchange: Sendable {
         state.data = Data()
         return Outcome(
             result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
-            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken)
+            isAuthorized: state.isAuthorized, methodTaken: state.methodTaken, timing: state.timing)
     }
 }

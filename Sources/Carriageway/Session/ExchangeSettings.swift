@@ -20,6 +20,16 @@ struct ExchangeSettings: Sendable {
     /// How long the attempt may take in all.
     var attemptTimeout: Duration?
 
+    /// What the exchange meets before it ends.
+    enum Sight: Sendable {
+        case response(HTTPURLResponse)
+        /// A redirect that is followed, with what is sent next.
+        case redirect(status: Int, URLRequest)
+    }
+
+    /// Told what comes, on the transport's queue or the session's; nil where nobody observes.
+    var onSight: (@Sendable (Sight) -> Void)?
+
     /// A redirect that is about to be followed.
     struct Hop: Sendable {
         /// The redirect.

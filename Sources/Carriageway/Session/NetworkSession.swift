@@ -23,6 +23,7 @@ public final class NetworkSession: Sendable {
     /// Where names and passwords for servers that ask are found; nil if there is none.
     let credentialStorage: URLCredentialStorage?
     let spending = Locked(RetrySpending())
+    let earlyRetries = EarlyRetries()
     /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
     let pipeline = DispatchQueue(label: "carriageway.pipeline")
     private let life = Locked(Life())
@@ -92,6 +93,12 @@ public final class NetworkSession: Sendable {
     /// Sends a request past every queue and gives the body of its response; see ``response(for:)``.
     public func data(for request: URLRequest) async throws(NetworkError) -> Data {
         try await response(for: request).data
+    }
+
+    /// Says that the network is back: of the requests that wait for a retry, two to each host go now, and more when these
+    /// succeed; see ``NetworkQueue/Configuration/retriesEarly``. On Apple's systems the session sees that by itself.
+    public func networkReturned() {
+        earlyRetries.networkReturned()
     }
 
     /// Ends the session at once: requests on the wire and in line fail with ``NetworkError/sessionInvalidated``.

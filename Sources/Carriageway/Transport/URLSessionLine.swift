@@ -21,8 +21,19 @@ final class URLSessionLine: Sendable {
     ) {
         tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
-        // No delegate queue of ours: with nil it is serial, and nothing of the caller's runs on it.
-        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
+        session = URLSession(
+            configuration: configuration, delegate: tasks, delegateQueue: Self.makeDelegateQueue(over: tasks.queue))
+    }
+
+    /// A queue on which nothing of the caller's runs. It must be serial: else events of one task overtake each other.
+    ///
+    /// The queue that a session makes for itself, on Linux, wakes a thread for each event; over a serial dispatch queue
+    /// the events that come together are served by one.
+    private static func makeDelegateQueue(over events: DispatchQueue) -> OperationQueue {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        queue.underlyingQueue = events
+        return queue
     }
 
     func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }

@@ -121,6 +121,10 @@ private struct OperationWalk {
         case .admitted(let round):
             let isHere = inLine.contains(round)
             if !isHere, !isLate { return }
+            if !isLate, coin & 31 == 0, state.awaitsSlot(round) {
+                expected = "inaccessible after \(state.attempts.count), status 503"
+                return try perform(state.blocked(by: Self.error, round: round))
+            }
             try perform(
                 state.admitted(round: round, needsPreparation: needsPreparation, now: now, date: Made.date))
         case .prepared(let round, let isGood):
