@@ -10,15 +10,20 @@ import Foundation
 /// threads are flat, and no slot is lost.
 struct Soak {
     private static let inFlight = 64
+    /// What `URLSession` on Linux keeps of each request, in bytes: 250 by itself, at 40,000 plain requests without this
+    /// package. Not held against what is above it; over libcurl nothing is allowed for.
+    private static let keptByFoundation = 250.0
     private let requests: Int
     private let seed: Int
     /// Only this kind of request, to find out which one keeps something.
     private let only: String?
+    private let isOverCurl: Bool
 
     init(_ arguments: TrialArguments) {
         requests = max(1_000, arguments.number("requests", default: 200_000))
         seed = arguments.number("seed", default: Int.random(in: 0..<1_000_000_000))
         only = arguments.text("only")
+        isOverCurl = arguments.text("transport") == "curl"
     }
 
     func run() async throws {
@@ -28,7 +33,7 @@ struct Soak {
         SoakServer.install(on: server, other: other)
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = Self.inFlight
-        let queue = NetworkQueue(session: NetworkSession(configuration: configuration)) {
+        let queue = NetworkQueue(session: session(configuration)) {
             $0.maxConcurrentRequests = Self.inFlight
             $0.maxConcurrentRequestsPerHost = Self.inFlight
             $0.retryPolicy = .fixed(interval: .milliseconds(1), maxRetries: 1)
@@ -77,6 +82,13 @@ struct Soak {
         }
     }
 
+    private func session(_ configuration: URLSessionConfiguration) -> NetworkSession {
+        #if os(Linux)
+            if isOverCurl { return NetworkSession(configuration: configuration, transport: .curl) }
+        #endif
+        return NetworkSession(configuration: configuration)
+    }
+
     /// The first tenth is the warming up; the last must not be higher than the second.
     private func judge(_ samples: [SoakSample]) throws {
         let early = samples[10..<20]
@@ -85,7 +97,8 @@ struct Soak {
             Double(part.map(value).reduce(0, +)) / Double(part.count)
         }
         for (name, value, allowance) in [
-            ("memory", { $0.memory }, 0), ("file descriptors", { $0.descriptors }, 8.0),
+            ("memory", { $0.memory }, isOverCurl ? 0 : 0.8 * Double(requests) * Self.keptByFoundation / 1_024),
+            ("file descriptors", { $0.descriptors }, 8.0),
             ("threads", { $0.threads }, 4.0),
         ] as [(String, (SoakSample) -> Int, Double)] {
             let (before, after) = (mean(early, value), mean(late, value))
