@@ -26,8 +26,6 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     let isInvalidated = Locked(false)
     let records = Locked<[Int: Record]>([:])
     let serverTrust: ServerTrust
-    /// Where the session calls this delegate. Kept here, for as long as it does: an operation queue does not keep it.
-    let queue = DispatchQueue(label: "carriageway.events")
     private let events: any TransportEvents
 
     init(lineNumber: Int, serverTrust: ServerTrust, events: any TransportEvents) {
