@@ -28,10 +28,14 @@ struct Waiting: Suite {
             let client = CarriagewayClient(
                 url: hang.absoluteURL, width: job.key.size + 10,
                 configuration: .bare(connectionsPerHost: job.key.size + 10), transport: .curl)
-            let fast = URLRequest(url: count.absoluteURL)
+            // The server, not the client, takes its time over so many connections.
+            var fast = URLRequest(url: count.absoluteURL)
+            fast.timeoutInterval = 600
+            var hanging = client.request
+            hanging.timeoutInterval = 600
             _ = try await client.queue.data(for: fast)
             let before = Memory.resident
-            for _ in 0..<job.key.size { client.queue.send(client.request) }
+            for _ in 0..<job.key.size { client.queue.send(hanging) }
             while true {
                 let text = String(decoding: try await client.queue.data(for: fast), as: UTF8.self)
                 if Int(text) ?? 0 >= job.key.size { break }
