@@ -13,7 +13,7 @@ final class FileDestination: ResponseDestination {
         var resume: ResumePoint?
         /// What the bytes that come next are of; goes before them.
         var beginning: Beginning?
-        var backlog = Backlog(high: FileDestination.highWater, limit: FileDestination.limit)
+        var backlog = Backlog(high: FileDestination.highWater)
         var flow: (@Sendable (DestinationSignal) -> Void)?
         var suggestedName: String?
     }
@@ -131,13 +131,14 @@ final class FileDestination: ResponseDestination {
     }
 
     func receive(_ data: Data) -> Pressure {
-        let (isDue, level) = intake.withLock { $0.backlog.add(data) }
+        let (isDue, isHigh) = intake.withLock { $0.backlog.add(data) }
         if isDue { queue.async { self.writeBacklog() } }
-        switch level {
-        case .fine: return .none
-        case .high: return .full
-        case .beyondLimit: return .overrun(Self.overrun)
-        }
+        return isHigh ? .full : .none
+    }
+
+    /// The session's delegate queue then waits for the disk: what it is too slow for would else pile up in memory.
+    func catchUp() {
+        queue.sync { writeBacklog() }
     }
 
     func paused() {
@@ -253,14 +254,8 @@ final class FileDestination: ResponseDestination {
         part.letGo(keeping: isWanted && options.resumes && file.isResumable && part.length > 0)
     }
 
-    private static let highWater = 16 << 20
-    private static let limit = 64 << 20
-
-    /// Where the network cannot be slowed down: a transient failure, so that a retry goes on when the disk has caught up.
-    private static let overrun = NetworkError.urlError(
-        URLError(
-            .networkConnectionLost,
-            userInfo: [NSLocalizedDescriptionKey: "the disk is slower than the network, which cannot be paused"]))
+    /// How many bytes may wait to be written.
+    private static let highWater = 4 << 20
 }
 
 extension NetworkError {

@@ -2,29 +2,22 @@ import Foundation
 
 /// What has come and has yet to be taken, and whether the network is to wait for that: pure, without lock.
 struct Backlog {
-    /// From how many bytes on the network is to pause, up to how many it may go on, and how many there may be where it
-    /// cannot pause.
-    let (high, low, limit): (Int, Int, Int)
+    /// From how many bytes on the network is to pause, and up to how many it may go on.
+    let (high, low): (Int, Int)
     private var pieces: [Data] = []
     private var isScheduled = false
     private var isPaused = false
     private(set) var count = 0
 
-    init(high: Int, limit: Int) {
-        (self.high, self.low, self.limit) = (high, high / 4, limit)
+    init(high: Int) {
+        (self.high, self.low) = (high, high / 4)
     }
 
-    enum Level {
-        case fine
-        case high
-        case beyondLimit
-    }
-
-    /// - Returns: whether someone has to be woken who takes it, and how much there is.
-    mutating func add(_ data: Data) -> (isDue: Bool, level: Level) {
+    /// - Returns: whether someone has to be woken who takes it, and whether there is much.
+    mutating func add(_ data: Data) -> (isDue: Bool, isHigh: Bool) {
         pieces.append(data)
         count += data.count
-        return (schedule(), count > limit ? .beyondLimit : count > high ? .high : .fine)
+        return (schedule(), count > high)
     }
 
     /// - Returns: whether someone has to be woken; not if that is under way.

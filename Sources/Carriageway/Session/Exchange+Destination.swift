@@ -76,7 +76,7 @@ extension Exchange {
         let canPause = session.transport.canPause
         switch destination.receive(data) {
         case .none: break
-        case .full: if canPause { pause(identifier, for: destination) }
+        case .full: if canPause { pause(identifier, for: destination) } else { destination.catchUp() }
         case .overrun(let error): if canPause { pause(identifier, for: destination) } else { fail(with: error) }
         }
         return true

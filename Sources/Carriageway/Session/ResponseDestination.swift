@@ -32,6 +32,10 @@ protocol ResponseDestination: AnyObject, Sendable {
     /// The transport reads no more, because of `receive`. `flow` gets `.goOn` when it may, at once if it may already.
     func paused()
 
+    /// There is much that waits, and the transport cannot pause: returns when it has been taken, if that is only a matter of
+    /// the disk; at once if it takes a reader.
+    func catchUp()
+
     /// The transfer has ended.
     ///
     /// - Parameters:
@@ -70,7 +74,7 @@ enum Reception: Sendable {
 /// Whether a destination takes more.
 enum Pressure: Sendable {
     case none
-    /// The transport should pause, if it can.
+    /// The transport should pause; if it cannot, the destination is to catch up.
     case full
     /// A transport that cannot pause fails with this.
     case overrun(NetworkError)

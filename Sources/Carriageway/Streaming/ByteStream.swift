@@ -136,6 +136,8 @@ final class ByteStream: ResponseDestination {
         perform(buffer.withLock { $0.paused() })
     }
 
+    func catchUp() {}
+
     func close(_ error: NetworkError?, done: @escaping @Sendable (NetworkError?) -> Void) {
         done(error)
     }

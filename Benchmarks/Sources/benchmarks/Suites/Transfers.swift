@@ -43,7 +43,7 @@ struct Transfers: Suite {
         defer { server.stop() }
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("bulk-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
-        FileManager.default.createFile(atPath: file.path, contents: nil)
+        try Data().write(to: file)
         if !subject.isDown { guard truncate(file.path, off_t(bytes)) == 0 else { return [:] } }
         guard let small = URL(string: "\(server.address)/1000"),
             let large = URL(string: "\(server.address)/\(subject.isDown ? bytes : 0)")
