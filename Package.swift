@@ -21,8 +21,13 @@ let package = Package(
         .executableTarget(
             name: "CarriagewayProbe", dependencies: ["Carriageway", "CarriagewayTesting"],
             path: "Tests/CarriagewayProbe"),
+        // Long runs, and trials that need a network of their own.
+        .executableTarget(
+            name: "CarriagewayTrial", dependencies: ["Carriageway", "CarriagewayTesting"],
+            path: "Tests/CarriagewayTrial"),
         .testTarget(
-            name: "CarriagewayTests", dependencies: ["Carriageway", "CarriagewayTesting", "CarriagewayProbe"]),
+            name: "CarriagewayTests",
+            dependencies: ["Carriageway", "CarriagewayTesting", "CarriagewayProbe", "CarriagewayTrial"]),
         .testTarget(
             name: "CarriagewayCommandTests", dependencies: ["Carriageway", "CarriagewayCommand", "CarriagewayTesting"]),
         .testTarget(name: "CarriagewayTestingTests", dependencies: ["CarriagewayTesting"]),

@@ -34,6 +34,7 @@ enum {
     SHARED_TLS_SESSIONS = 4,
     GLOBAL_DEFAULT = 3,
     MESSAGE_DONE = 1,
+    BLOB_COPY = 1,
     OLDEST = 0x074400,
 };
 
@@ -55,6 +56,13 @@ typedef struct {
         int result;
     } data;
 } ended_message;
+
+// struct curl_blob.
+typedef struct {
+    const void *bytes;
+    size_t count;
+    unsigned int flags;
+} blob;
 
 // struct curl_sockaddr, up to what is needed.
 typedef struct {
@@ -157,6 +165,10 @@ long cwcurl_set_pointer(cwcurl_easy *easy, long option, void *pointer) {
     return curl.easy_setopt(easy, (int)option, pointer);
 }
 long cwcurl_set_list(cwcurl_easy *easy, long option, cwcurl_list *list) { return curl.easy_setopt(easy, (int)option, list); }
+long cwcurl_set_blob(cwcurl_easy *easy, long option, const void *bytes, size_t count) {
+    blob copied = {.bytes = bytes, .count = count, .flags = BLOB_COPY};
+    return curl.easy_setopt(easy, (int)option, &copied);
+}
 long cwcurl_set_share(cwcurl_easy *easy, cwcurl_share *share) { return curl.easy_setopt(easy, CWCURL_SHARE, share); }
 
 long cwcurl_set_callbacks(

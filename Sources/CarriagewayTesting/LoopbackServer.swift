@@ -36,9 +36,14 @@ public final class LoopbackServer: Sendable {
     /// Listens at once. Also raises the process's limit of open files to 8,192, as far as the system allows it.
     ///
     /// - Throws: ``Failure/system(call:code:)`` when no port can be had.
-    public init() throws {
+    public convenience init() throws {
+        try self.init(address: 0x7F00_0001)
+    }
+
+    /// Listens on another address, 0 for all: for trials in a network of their own.
+    package init(address: UInt32) throws {
         Sockets.raiseFileLimit(to: 8192)
-        let listener = try Sockets.listener()
+        let listener = try Sockets.listener(address: address)
         do {
             let parts = Parts(mailbox: try Mailbox())
             self.parts = parts

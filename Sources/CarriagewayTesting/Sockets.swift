@@ -32,8 +32,8 @@ enum Sockets {
 // MARK: - Opening
 
 extension Sockets {
-    /// A socket that listens on a free port of 127.0.0.1, and that port.
-    static func listener() throws -> (descriptor: Int32, port: Int) {
+    /// A socket that listens on a free port of an address, and that port.
+    static func listener(address host: UInt32) throws -> (descriptor: Int32, port: Int) {
         #if canImport(Glibc)
             let type = Int32(SOCK_STREAM.rawValue)
         #else
@@ -44,7 +44,7 @@ extension Sockets {
             prepare(descriptor)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+            address.sin_addr = in_addr(s_addr: host.bigEndian)
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             try withUnsafeMutablePointer(to: &address) { pointer in
                 try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in

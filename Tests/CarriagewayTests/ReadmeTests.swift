@@ -157,6 +157,15 @@ struct ReadmeTests {
         #expect(try await operation.response.statusCode == 200)
     }
 
+    #if os(Linux)
+        @Test("libcurl in place of URLSession")
+        func transport() async throws {
+            let session = NetworkSession(transport: .curl)
+            #expect(try await session.response(for: URLRequest(url: userURL)).statusCode == 200)
+            #expect(NetworkSession.TransportKind.curl.unavailability == nil)
+        }
+    #endif
+
     @Test("watching")
     func watching() async throws {
         let session = NetworkSession(configuration: .ephemeral)

@@ -6,7 +6,9 @@ import Foundation
 /// leaves behind does not slow the next.
 @main
 enum Benchmarks {
-    static let suites: [any Suite] = [Throughput(), Curl(), OperationCost(), Dependencies(), Idle(), Transfers()]
+    static let suites: [any Suite] = [
+        Throughput(), Curl(), Waiting(), OperationCost(), Dependencies(), Idle(), Transfers(),
+    ]
 
     static func main() async {
         do {

@@ -265,7 +265,9 @@ extension Authentication {
 
     /// Runs a task for the renewal, if that is still in flight, and reports what it brings.
     private func work(for renewal: Int, _ body: @escaping @Sendable () async -> Event) {
-        let task = Task { report(await body()) }
+        // Ahead of other tasks: every request that needs the credential waits for this one, and its time is short. Where
+        // many tasks of the usual priority wait for a thread, it would pass before the first step.
+        let task = Task(priority: .high) { report(await body()) }
         let isWanted = keep(for: renewal) { $0.task = task }
         if !isWanted { task.cancel() }
     }

@@ -17,7 +17,7 @@ extension NetworkOperation {
         session.earlyRetries.wait(self, round: round, host: host)
         let place = ScheduledTimer {
             timer.cancel()
-            session.earlyRetries.leave(identifier)
+            session.earlyRetries.leave(identifier, round: round)
         }
         keepRetryTimer(place, round)
     }

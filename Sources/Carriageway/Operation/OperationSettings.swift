@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// What a caller may set for one operation; nil where the queue's setting holds.
 struct OperationSettings {
     var retryPolicy: RetryPolicy?
@@ -7,6 +13,7 @@ struct OperationSettings {
     var timeout: Duration?
     var attemptTimeout: Duration?
     var redirects: RedirectPolicy?
+    var credential: URLCredential?
     var maxResponseSize: Int64?
     var allowsEmptyData = true
     var requiresDependencySuccess = true
@@ -113,12 +120,22 @@ extension NetworkOperation {
         set { change { $0.redirects = newValue } }
     }
 
+    /// The name and password for the host that the request goes to, if it asks with `WWW-Authenticate: Basic`; without
+    /// them the queue's, see ``NetworkQueue/Configuration/credentials``. They go to no host that a redirect leads to.
+    public var credential: URLCredential? {
+        get { setting { $0.settings.credential } }
+        set { change { $0.credential = newValue } }
+    }
+
     /// What an attempt is told of the operation.
     var exchangeSettings: ExchangeSettings {
-        setting { shared in
+        let storage = boundSession.credentialStorage
+        return setting { shared in
             let (own, queue) = (shared.settings, shared.configuration?.value)
             return ExchangeSettings(
                 redirects: own.redirects ?? queue?.redirects ?? .follow,
+                credentials: ChallengeCredentials(
+                    own: own.credential, byHost: queue?.credentials ?? [:], storage: storage),
                 maxResponseSize: own.maxResponseSize ?? queue?.maxResponseSize,
                 attemptTimeout: own.attemptTimeout ?? queue?.attemptTimeout)
         }

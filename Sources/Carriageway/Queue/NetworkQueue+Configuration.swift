@@ -47,6 +47,14 @@ extension NetworkQueue {
         /// How long an operation may take from its start to its result; nil for ever.
         public var timeout: Duration?
 
+        /// Names and passwords for servers that ask for them with `WWW-Authenticate: Basic`, by host: "example.com",
+        /// "127.0.0.1:8080", "*.example.com". The most exact entry counts.
+        ///
+        /// A server is answered once in an attempt; turns it the password down, its 401 is the result. Besides these the
+        /// default credentials in the `urlCredentialStorage` of the session's configuration are used. Credentials for
+        /// other schemes, or ahead of being asked, are an ``Authentication``'s; see ``BasicAuthenticator``.
+        public var credentials: [String: URLCredential] = [:]
+
         /// How long one attempt may take from its slot to the end of the response; nil for ever.
         public var attemptTimeout: Duration?
 

@@ -17,8 +17,11 @@ final class EarlyRetries: Sendable {
         #endif
     }
 
-    func leave(_ operation: ObjectIdentifier) {
-        waiting.withLock { $0.leave(operation) }
+    /// How many wait; for tests.
+    var count: Int { waiting.withLock { $0.count } }
+
+    func leave(_ operation: ObjectIdentifier, round: Int) {
+        waiting.withLock { $0.leave(operation, round: round) }
     }
 
     func succeeded(_ host: String) {

@@ -43,16 +43,21 @@ struct WaitingRetries<Client: AnyObject> {
 
     /// A client waits for the retry of its round. It waits for one at a time.
     mutating func wait(_ client: Client, round: Int, host: String) {
-        leave(ObjectIdentifier(client))
+        if let place = places[ObjectIdentifier(client)] { remove(ObjectIdentifier(client), place) }
         nextNumber += 1
         lines[host, default: Line()].numbers.append(nextNumber)
         lines[host]?.waiting[nextNumber] = Entry(client: client, round: round, number: nextNumber)
         places[ObjectIdentifier(client)] = (host, nextNumber)
     }
 
-    /// A client waits no longer.
-    mutating func leave(_ client: ObjectIdentifier) {
-        guard let place = places.removeValue(forKey: client) else { return }
+    /// A client waits no longer. Of no effect if it waits with another round by now.
+    mutating func leave(_ client: ObjectIdentifier, round: Int) {
+        guard let place = places[client], lines[place.host]?.waiting[place.number]?.round == round else { return }
+        remove(client, place)
+    }
+
+    private mutating func remove(_ client: ObjectIdentifier, _ place: (host: String, number: Int)) {
+        places[client] = nil
         lines[place.host]?.waiting[place.number] = nil
         tidy(place.host)
     }

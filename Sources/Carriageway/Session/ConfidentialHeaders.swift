@@ -34,7 +34,7 @@ enum ConfidentialHeaders {
 extension URLRequest {
     /// Whether both go to the same scheme, host and port.
     func hasSameOrigin(as other: URLRequest) -> Bool {
-        url?.scheme == other.url?.scheme && hostKey == other.hostKey
+        originKey == other.originKey
     }
 
     /// Removes the headers that stay with their origin, where `isUnwanted` says so of name and value.

@@ -50,6 +50,8 @@ extension Exchange {
         }
         let step: Step? = record(by: identifier) { state in
             state.measured.bytesReceived += Int64(data.count)
+            // A server may send what there must not be.
+            if let response = state.response, !hasBody(response, to: state.request) { return .nothing }
             guard keepsBody(state) else {
                 state.skipped += data.count
                 // Not worth the wait; the next connection is.
@@ -80,7 +82,10 @@ extension Exchange {
 
     /// Whether a length that a response gives is that of a body which comes with it (RFC 9110, section 6.4.1).
     private func hasBody(_ response: HTTPURLResponse, to request: URLRequest) -> Bool {
-        request.httpMethod != "HEAD" && response.statusCode != 204 && response.statusCode != 304
+        switch response.statusCode {
+        case 204, 205, 304: false
+        default: request.httpMethod != "HEAD"
+        }
     }
 
     func sent(_ bytes: Int64, by identifier: Int) {
@@ -95,6 +100,7 @@ extension Exchange {
         enum Step {
             case nothing
             case hop(ExchangeSettings.Hop)
+            case answer(HTTPURLResponse, URLRequest)
             case sendAgain
             case end(NetworkError?)
             case release(@Sendable () -> Void)
@@ -111,7 +117,7 @@ extension Exchange {
             if let error, keepsBody(state) { return .end(error) }
             guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
             switch state.onward {
-            case .stay, nil: return .end(nil)
+            case .stay, nil: return isChallenge(response, state) ? .answer(response, state.request) : .end(nil)
             case .refuse(let code): return .end(.urlError(URLError(code)))
             case .follow(let next):
                 return .hop(.init(response: response, previous: state.request, request: next))
@@ -120,6 +126,7 @@ extension Exchange {
         switch step {
         case .nothing: break
         case .hop(let hop): follow(hop)
+        case .answer(let response, let request): answer(response, to: request)
         case .sendAgain: session.pipeline.async { self.send() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
         case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }

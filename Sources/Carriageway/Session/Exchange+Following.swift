@@ -26,18 +26,10 @@ extension Exchange {
             return
         }
         let question = Task {
-            let answer: Result<ExchangeSettings.Hop?, NetworkError>
-            do {
-                answer = .success(try await self.settings.asked(about: hop))
-            } catch {
-                answer = .failure(NetworkError(thrown: error))
-            }
+            let next = await self.settings.asked(about: hop)
             self.session.pipeline.async {
-                switch answer {
-                case .success(let next?): self.goOn(by: next, isGivenByServer: false)
-                case .success(nil): self.finish(failure: nil)
-                case .failure(let error): self.finish(failure: error)
-                }
+                guard let next else { return self.finish(failure: nil) }
+                self.goOn(by: next, isGivenByServer: false)
             }
         }
         let isWanted = state.withLock { state in
@@ -90,7 +82,7 @@ extension Exchange.State {
 
 extension ExchangeSettings {
     /// The hop as the redirect policy wants it; nil if the redirect is the answer.
-    fileprivate func asked(about hop: Hop) async throws -> Hop? {
+    fileprivate func asked(about hop: Hop) async -> Hop? {
         var hop = hop
         if case .ask(let decide) = redirects.rule {
             guard var next = await decide(hop.response, hop.request) else { return nil }

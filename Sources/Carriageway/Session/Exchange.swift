@@ -85,6 +85,8 @@ final class Exchange: Sendable {
         var skipped = 0
         var redirects: [NetworkRedirect] = []
         var methodTaken: String?
+        /// The origins whose challenge has been answered.
+        var challengers: Set<String> = []
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
         var lastActivity: ContinuousClock.Instant
@@ -129,6 +131,8 @@ final class Exchange: Sendable {
     /// Where the body of a response goes; nil for the memory.
     let destination: (any ResponseDestination)?
     let state: Locked<State>
+    /// The request that was sent first.
+    let first: URLRequest
     /// Told how many bytes there are, and how many there will be, -1 if that is not known.
     let onBytes: @Sendable (_ bytes: Int64, _ total: Int64, _ direction: TransferDirection) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
@@ -148,6 +152,7 @@ final class Exchange: Sendable {
         self.destination = destination
         self.onBytes = onBytes
         self.onEnd = onEnd
+        first = request
         let body = body ?? TransportBody(of: request)
         let request = request.adding(session.headers)
         let now = session.time.now
@@ -178,6 +183,7 @@ final class Exchange: Sendable {
         } catch {
             return fail(with: error)
         }
+        if let refusal = session.transport.refusal(of: request) { return fail(with: refusal) }
         let body = state.withLock { $0.body }
         let bodyLength = (try? body.length()) ?? -1
         state.withLock { $0.bodyLength = bodyLength }

@@ -11,6 +11,9 @@ struct ExchangeSettings: Sendable {
     /// Puts the credential in before each request is sent, if it may go to where that goes: so also after a redirect.
     var stamp: CredentialStamp?
 
+    /// For servers that ask.
+    var credentials = ChallengeCredentials()
+
     /// The most bytes that a body may have, decompressed.
     var maxResponseSize: Int64?
 

@@ -20,6 +20,8 @@ public final class NetworkSession: Sendable {
     let random: @Sendable () -> Double
     /// What requests get that do not have it. Kept from the transport: it would send it to wherever a redirect leads.
     let headers: [String: String]
+    /// Where names and passwords for servers that ask are found; nil if there is none.
+    let credentialStorage: URLCredentialStorage?
     let spending = Locked(RetrySpending())
     let earlyRetries = EarlyRetries()
     /// Where what must not be done on the spot is done: the next step of a redirect, ends without a task, progress.
@@ -35,26 +37,33 @@ public final class NetworkSession: Sendable {
     /// A session of its own.
     ///
     /// - Parameters:
-    ///   - configuration: copied. On Linux its cache and credential storage are not used, and timeouts are
-    ///     rounded up to seconds where `URLSession` counts them; see "Linux" in the README. Headers in it that cannot be
-    ///     sent, as those with line ends, are left out.
+    ///   - configuration: copied. Of its credential storage the default credentials for Basic are used. On Linux its cache
+    ///     is not used, and timeouts are rounded up to seconds where `URLSession` counts them; see "Linux" in the README.
+    ///     Headers in it that cannot be sent, as those with line ends, are left out.
+    ///   - serverTrust: which servers are trusted; `URLSession` on Linux has the system's judgement only.
     ///   - transport: how bytes travel: `URLSession`, or on Linux ``TransportKind/curl`` too.
     public convenience init(
-        configuration: URLSessionConfiguration = .ephemeral, transport: TransportKind = .urlSession
+        configuration: URLSessionConfiguration = .ephemeral, serverTrust: ServerTrust = .system,
+        transport: TransportKind = .urlSession
     ) {
-        self.init(headers: configuration.sendableHeaders) { transport.make(configuration, $0) }
+        let plain = configuration.withoutHeaders
+        self.init(headers: configuration.sendableHeaders, credentialStorage: configuration.urlCredentialStorage) {
+            transport.make(plain, serverTrust, $0)
+        }
     }
 
     package init(
         time: any TimeSource = SystemTime.shared,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, headers: [String: String] = [:],
-        transport: (any TransportEvents) -> any Transport
-    ) {
+        credentialStorage: URLCredentialStorage? = nil,
+        transport: (any TransportEvents) throws -> any Transport
+    ) rethrows {
         router = DelegateRouter()
-        self.transport = transport(router)
+        self.transport = try transport(router)
         self.time = time
         self.random = random
         self.headers = headers
+        self.credentialStorage = credentialStorage
         lane = Lane(connectionsPerHost: self.transport.maxConnectionsPerHost, time: time)
     }
 

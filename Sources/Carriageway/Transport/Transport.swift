@@ -22,6 +22,9 @@ package protocol Transport: AnyObject, Sendable {
     /// How long an attempt may take in all, if the session is to keep the time; nil if the transport does so itself.
     var wholeTimeoutToKeep: Duration? { get }
 
+    /// Why the transport cannot send the request in the way that it was set up for; nil if it can.
+    func refusal(of request: URLRequest) -> NetworkError?
+
     /// Makes a task and starts it.
     ///
     /// - Parameters:
@@ -65,5 +68,6 @@ package protocol TransportEvents: AnyObject, Sendable {
 }
 
 extension Transport {
+    package func refusal(of request: URLRequest) -> NetworkError? { nil }
     package var wholeTimeoutToKeep: Duration? { nil }
 }

@@ -25,11 +25,24 @@ extension NetworkSession {
             ///
             /// Without such a libcurl every request of the session fails with ``TransportUnavailable``; see
             /// ``unavailability``.
+            ///
+            /// Of the configuration count: `timeoutIntervalForRequest` (to the millisecond), `timeoutIntervalForResource`,
+            /// `httpAdditionalHeaders`, `httpMaximumConnectionsPerHost`, `httpCookieStorage` with `httpShouldSetCookies`
+            /// and its accept policy, and `connectionProxyDictionary`; without the last the environment's `http_proxy`
+            /// and the like. `urlCache`, `requestCachePolicy`, `networkServiceType`, `httpShouldUsePipelining` and
+            /// `protocolClasses` have no effect. Certificates are judged by the bundle that libcurl was built with.
             public static let curl = TransportKind(choice: .curl(CurlOptions()))
+
+            /// libcurl with options of its own.
+            public static func curl(_ options: CurlOptions) -> TransportKind {
+                TransportKind(choice: .curl(options))
+            }
 
             /// libcurl over a Unix-domain socket: every request goes there, whatever host its URL names.
             public static func curl(unixSocket path: String) -> TransportKind {
-                TransportKind(choice: .curl(CurlOptions(unixSocketPath: path)))
+                var options = CurlOptions()
+                options.unixSocketPath = path
+                return curl(options)
             }
         #else
             /// On Linux only.
@@ -51,13 +64,18 @@ extension NetworkSession {
             }
         }
 
-        func make(_ configuration: URLSessionConfiguration, _ events: any TransportEvents) -> any Transport {
+        func make(
+            _ configuration: URLSessionConfiguration, _ serverTrust: ServerTrust, _ events: any TransportEvents
+        ) -> any Transport {
             switch choice {
-            case .urlSession: return URLSessionTransport(configuration: configuration, events: events)
+            case .urlSession:
+                return URLSessionTransport(configuration: configuration, serverTrust: serverTrust, events: events)
             #if os(Linux)
                 case .curl(let options):
                     do throws(TransportUnavailable) {
-                        return try CurlTransport(configuration: configuration, options: options, events: events)
+                        return try CurlTransport(
+                            configuration: configuration, options: options,
+                            trust: { CurlTrust(serverTrust.trust(for: $0)) }, events: events)
                     } catch {
                         return UnavailableTransport(reason: error, events: events)
                     }

@@ -10,8 +10,6 @@ extension URLSessionConfiguration {
     /// A copy that a session can be made with.
     func adapted() -> URLSessionConfiguration {
         guard let copy = self.copy() as? URLSessionConfiguration else { return self }
-        // The session adds them itself, to the requests but not to those that a redirect leads to.
-        copy.httpAdditionalHeaders = nil
         // What is no number of seconds means the default.
         if !(copy.timeoutIntervalForRequest > 0) { copy.timeoutIntervalForRequest = 60 }
         #if canImport(FoundationNetworking)
@@ -39,6 +37,14 @@ extension URLSessionConfiguration {
         return timeout > 0 && timeout < 7 * 86_400 ? .saturating(seconds: timeout) : nil
     }
 
+    /// A copy for the transport: the session adds the headers itself, to the requests but not to those that a redirect
+    /// leads to.
+    var withoutHeaders: URLSessionConfiguration {
+        guard let copy = self.copy() as? URLSessionConfiguration else { return self }
+        copy.httpAdditionalHeaders = nil
+        return copy
+    }
+
     /// The headers that all requests get, those left out that cannot be sent.
     var sendableHeaders: [String: String] {
         // Foundation on Linux traps on names and values that are no strings, and sends line ends in them as they are.
@@ -60,16 +66,6 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
-    /// default.
-    func idleTimeout(usual: TimeInterval) -> TimeInterval {
-        #if canImport(FoundationNetworking)
-            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
-            if timeoutInterval == 60 { return usual }
-        #endif
-        return timeoutInterval > 0 ? timeoutInterval : 60
-    }
-
     /// The request with those of the headers that it does not have.
     func adding(_ headers: [String: String]) -> URLRequest {
         guard !headers.isEmpty else { return self }
@@ -78,6 +74,16 @@ extension URLRequest {
             copy.setValue(value, forHTTPHeaderField: name)
         }
         return copy
+    }
+
+    /// How many seconds a transfer may be idle; `usual` is the session's. What is no number of seconds counts as the
+    /// default.
+    func idleTimeout(usual: TimeInterval) -> TimeInterval {
+        #if canImport(FoundationNetworking)
+            // Foundation on Linux cannot tell a request's own timeout from the default of 60 s.
+            if timeoutInterval == 60 { return usual }
+        #endif
+        return timeoutInterval > 0 ? timeoutInterval : 60
     }
 
     /// The request with a timeout that the platform understands; `usual` is the session's.
@@ -140,10 +146,9 @@ extension URLError {
             (["certificate is not yet valid"], .serverCertificateNotYetValid),
             (["certificate", "no alternative certificate subject name"], .serverCertificateUntrusted),
             (["ssl", "tls"], .secureConnectionFailed),
-            (
-                ["content encoding", "unrecognized content", "error while processing content unencoding"],
-                .cannotDecodeContentData
-            ),
+            // Apple tells what is encoded in an unknown way from what is encoded badly.
+            (["unrecognized content encoding type"], .cannotDecodeContentData),
+            (["content encoding", "content or transfer-encoding", "content unencoding"], .cannotDecodeRawData),
             (
                 [
                     "failed writing header", "header line", "out of memory", "hexadecimal", "chunk",

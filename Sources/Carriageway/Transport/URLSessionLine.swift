@@ -16,8 +16,10 @@ final class URLSessionLine: Sendable {
     private let tasks: URLSessionTasks
 
     /// - Parameter number: 0 or 1; identifiers of lines with different numbers differ.
-    init(number: Int, configuration: URLSessionConfiguration, events: any TransportEvents) {
-        tasks = URLSessionTasks(lineNumber: number, events: events)
+    init(
+        number: Int, configuration: URLSessionConfiguration, serverTrust: ServerTrust, events: any TransportEvents
+    ) {
+        tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
         session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: Self.makeDelegateQueue())
     }

@@ -14,6 +14,8 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var isCancelled = false
         /// Whether a challenge was turned down, which ends the task as if it had been cancelled.
         var isChallenged = false
+        /// Whether the server's certificates were turned down, which looks the same.
+        var isDistrusted = false
         var hasResponse = false
         var isPaused = false
         var bytesSent: Int64 = 0
@@ -24,10 +26,12 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
     /// Guards what is done with tasks; see ``URLSessionLine``.
     let isInvalidated = Locked(false)
     let records = Locked<[Int: Record]>([:])
+    let serverTrust: ServerTrust
     private let events: any TransportEvents
 
-    init(lineNumber: Int, events: any TransportEvents) {
+    init(lineNumber: Int, serverTrust: ServerTrust, events: any TransportEvents) {
         self.lineNumber = lineNumber
+        self.serverTrust = serverTrust
         self.events = events
     }
 
@@ -104,9 +108,11 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
             records.withLock { $0[identifier(of: task)]?.isChallenged = true }
             completionHandler(.rejectProtectionSpace, nil)
         #else
-            // Trust in the server and client certificates are the system's to judge; a password is asked of nobody.
+            // Client certificates are the system's to choose; a password is asked of nobody here.
             switch challenge.protectionSpace.authenticationMethod {
-            case NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate:
+            case NSURLAuthenticationMethodServerTrust:
+                judge(challenge, of: identifier(of: task), answer: completionHandler)
+            case NSURLAuthenticationMethodClientCertificate:
                 completionHandler(.performDefaultHandling, nil)
             default:
                 completionHandler(.rejectProtectionSpace, nil)
@@ -128,6 +134,8 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
             events.task(identifier, completedWith: failure)
         } else if let foreign = record.foreignResponse {
             events.task(identifier, completedWith: .invalidResponseType(foreign))
+        } else if record.isDistrusted, !record.isCancelled {
+            events.task(identifier, completedWith: .urlError(URLError(.serverCertificateUntrusted)))
         } else if let error, !(isAnswered && http != nil) {
             events.task(identifier, completedWith: .urlError(.mapped(from: error)))
         } else {

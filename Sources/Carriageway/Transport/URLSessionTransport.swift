@@ -14,14 +14,29 @@ final class URLSessionTransport: Transport {
     #endif
     private let configuration: URLSessionConfiguration
 
-    init(configuration: URLSessionConfiguration, events: any TransportEvents) {
+    private let serverTrust: ServerTrust
+
+    init(
+        configuration: URLSessionConfiguration, serverTrust: ServerTrust = .system, events: any TransportEvents
+    ) {
         self.configuration = configuration.adapted()
+        self.serverTrust = serverTrust
         let roomy = self.configuration.withSpareConnections()
-        line = URLSessionLine(number: 0, configuration: roomy, events: events)
+        line = URLSessionLine(number: 0, configuration: roomy, serverTrust: serverTrust, events: events)
         #if canImport(FoundationNetworking)
-            freshLine = URLSessionLine(number: 1, configuration: roomy, events: events)
+            freshLine = URLSessionLine(number: 1, configuration: roomy, serverTrust: serverTrust, events: events)
         #endif
     }
+
+    #if canImport(FoundationNetworking)
+        /// Foundation on Linux lets nobody judge a server's certificates.
+        func refusal(of request: URLRequest) -> NetworkError? {
+            guard serverTrust != .system, let url = request.url, url.scheme == "https",
+                serverTrust.trust(for: url) != .system
+            else { return nil }
+            return .invalidRequest("URLSession on Linux cannot judge a server's certificates as ServerTrust asks")
+        }
+    #endif
 
     var maxConnectionsPerHost: Int { configuration.httpMaximumConnectionsPerHost }
 

@@ -45,6 +45,7 @@ enum {
     CWCURL_SUPPRESS_CONNECT_HEADERS = 265,
     CWCURL_UPLOAD_BUFFERSIZE = 280,
     CWCURL_MAXAGE_CONN = 288,
+    CWCURL_QUICK_EXIT = 322,
 
     CWCURL_WRITEDATA = 10001,
     CWCURL_URL = 10002,
@@ -74,6 +75,8 @@ enum {
 
     CWCURL_INFILESIZE_LARGE = 30115,
     CWCURL_POSTFIELDSIZE_LARGE = 30120,
+
+    CWCURL_CAINFO_BLOB = 40309,
 };
 
 // Options of all transfers together (curl_multi_setopt).
@@ -125,6 +128,9 @@ enum {
 
     CWCURL_PROTOCOL_HTTP = 1,
     CWCURL_PROTOCOL_HTTPS = 2,
+
+    CWCURL_TLS_1_2 = 6,
+    CWCURL_TLS_1_3 = 7,
 
     CWCURL_HTTP_1_1 = 2,
     CWCURL_HTTP_2_OVER_TLS = 4,
@@ -214,6 +220,8 @@ long cwcurl_set_int64(cwcurl_easy *easy, long option, int64_t value);
 long cwcurl_set_text(cwcurl_easy *easy, long option, const char *text);
 long cwcurl_set_pointer(cwcurl_easy *easy, long option, void *pointer);
 long cwcurl_set_list(cwcurl_easy *easy, long option, cwcurl_list *list);
+// Bytes that libcurl copies.
+long cwcurl_set_blob(cwcurl_easy *easy, long option, const void *bytes, size_t count);
 long cwcurl_set_share(cwcurl_easy *easy, cwcurl_share *share);
 // The callbacks of a transfer, and what they are called with.
 long cwcurl_set_callbacks(

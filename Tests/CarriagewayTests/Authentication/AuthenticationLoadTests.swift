@@ -21,7 +21,8 @@ struct AuthenticationLoadTests {
             let authenticator = TestAuthenticator(renew: office.renew)
             let queue = NetworkQueue(
                 session: NetworkSession(),
-                authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+                authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
+            )
             let paths = (0..<1_000).map { "/data?n=\($0)" }
             let operations = paths.map { NetworkOperation(office.request($0)) }
             let deathAfter = Int.random(in: 1..<900)
@@ -67,7 +68,7 @@ struct AuthenticationLoadTests {
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let operations = (0..<count).map { queue.send(office.request("/data?n=\($0)")) }
         var failures: [NetworkError] = []
         for operation in operations {
@@ -83,7 +84,7 @@ struct AuthenticationLoadTests {
     func bodies() async throws {
         let office = try TokenOffice(good: 2)
         let authenticator = TestAuthenticator(renew: office.renew)
-        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1))
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
         let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
         #expect(try await queue.response(for: office.request(method: "POST", body: body)).attempts.count == 2)

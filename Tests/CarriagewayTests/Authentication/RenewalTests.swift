@@ -8,14 +8,14 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The cases C1 to C12, on real sockets.
+/// The cases C1 to C12, on real sockets. The time of renewals stands still, so that none is too slow for a slow machine.
 @Suite("Token renewal")
 struct RenewalTests {
     @Test("C1: a hundred requests with an expired token start one renewal, and are sent again with the new token")
     func single() async throws {
         let office = try TokenOffice(good: 2)
         let authenticator = TestAuthenticator(renew: office.renew)
-        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1))
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
         let operations = (0..<100).map { queue.send(office.request("/data?n=\($0)")) }
         for operation in operations { #expect(try await operation.response.statusCode == 200) }
@@ -34,7 +34,7 @@ struct RenewalTests {
         let office = try TokenOffice(good: 2)
         office.server.on("/token", .text("invalid", status: 400))
         let authenticator = TestAuthenticator(renew: office.renew)
-        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1))
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         let signedOut = Counter()
         authentication.onSignedOut = { _ in signedOut.increment() }
         let calls = Counter()
@@ -75,7 +75,7 @@ struct RenewalTests {
         let gate = LoopbackServer.Gate()
         office.server.on("/open/slow", .text("slow").held(by: gate))
         let authenticator = TestAuthenticator(renew: office.renew)
-        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1))
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         let renewed = Counter()
         authentication.onCredentialChange = { _ in renewed.increment() }
         let session = NetworkSession()
@@ -115,7 +115,7 @@ struct RenewalTests {
         })
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         box.withLock { $0 = queue }
         #expect(try await queue.response(for: office.request()).statusCode == 200)
         #expect(authenticator.log.renewals == 1)
@@ -128,7 +128,7 @@ struct RenewalTests {
         let authenticator = TestAuthenticator()
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let error = await failure { () async throws(NetworkError) in try await queue.response(for: office.request()) }
         guard case .endpointError(let response, let body)? = error else {
             Issue.record("\(String(describing: error))")
@@ -158,7 +158,7 @@ struct RenewalTests {
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let late = queue.send(office.request("/data/late"))
         try await gate.waitForArrivals(1)
         office.killToken()
@@ -177,7 +177,7 @@ struct RenewalTests {
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         ) { $0.maxConcurrentRequests = 1 }
         var operations = [queue.send(office.request("/data?n=0"))]
         try await gate.waitForArrivals(1)
@@ -195,7 +195,7 @@ struct RenewalTests {
         let gate = LoopbackServer.Gate()
         office.server.on("/token", .text("invalid_grant", status: 400).held(by: gate))
         let authentication = Authentication(
-            TestAuthenticator(renew: office.renew), credential: NumberedToken(number: 1))
+            TestAuthenticator(renew: office.renew), credential: NumberedToken(number: 1), time: VirtualTime())
         let signedOut = Counter()
         authentication.onSignedOut = { _ in signedOut.increment() }
         let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
@@ -215,7 +215,7 @@ struct RenewalTests {
     func storedFirst() async throws {
         let office = try TokenOffice(good: 2)
         let authentication = Authentication(
-            TestAuthenticator(renew: office.renew), credential: NumberedToken(number: 1))
+            TestAuthenticator(renew: office.renew), credential: NumberedToken(number: 1), time: VirtualTime())
         let stored = Locked<[NumberedToken]>([])
         let sentBefore = Locked(-1)
         authentication.onCredentialChange = { token in
@@ -237,7 +237,7 @@ struct RenewalTests {
         let authenticator = TestAuthenticator(expires: { $0.number == 1 }, renew: office.renew)
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1)))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let operations = (0..<20).map { _ in queue.send(office.request()) }
         for operation in operations { #expect(try await operation.response.attempts.count == 1) }
         #expect(office.rejections.isEmpty)
@@ -254,7 +254,7 @@ struct RenewalTests {
         let authenticator = TestAuthenticator(hosts: ["127.0.0.1:\(office.server.port)"], renew: office.renew)
         let queue = NetworkQueue(
             session: NetworkSession(),
-            authentication: Authentication(authenticator, credential: NumberedToken(number: 1))
+            authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         ) { $0.maxConcurrentRequests = 1 }
         let waiting = queue.send(office.request())
         try await gate.waitForArrivals(1)

@@ -85,7 +85,7 @@ struct SecretsTests {
     @Test("no error of a token endpoint shows a secret, whatever the server says")
     func errors() async throws {
         let server = try LoopbackServer()
-        let answers = [200, 400, 401, 403, 404, 429, 500, 503].flatMap { status in
+        let answers = [200, 400, 401, 503].flatMap { status in
             Self.bodies.map { body in
                 { @Sendable (request: LoopbackServer.Request) in
                     LoopbackServer.Response.data(

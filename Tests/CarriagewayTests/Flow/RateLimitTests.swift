@@ -18,10 +18,8 @@ struct RateLimitTests {
         }
         let operations = (0..<10).map { queue.send(request("/\($0)")) }
         await stage.transport.waitForSent(3)
-        // The failed one is in line again before time passes.
-        await Self.wait {
-            operations[0].attempts.count == 1 && queue.session.lane.counts(of: queue.laneMember).waiting == 8
-        }
+        // The retry has been one of the three, or is in line.
+        await Self.wait { queue.session.lane.counts(of: queue.laneMember).waiting == 8 }
         for count in 4...11 {
             stage.time.advance(by: .milliseconds(99))
             #expect(stage.transport.sent.count == count - 1)

@@ -13,7 +13,9 @@ struct WaitingRetriesTests {
         for (number, client) in clients.enumerated() { waiting.wait(client, round: number, host: "a") }
         let other = Client()
         waiting.wait(other, round: 9, host: "b")
-        waiting.leave(ObjectIdentifier(clients[1]))
+        waiting.leave(ObjectIdentifier(clients[1]), round: 1)
+        // Late word of another round.
+        waiting.leave(ObjectIdentifier(clients[2]), round: 1)
         #expect(waiting.succeeded("a").map(\.round) == [0, 2])
         #expect(waiting.succeeded("c").isEmpty)
         #expect(waiting.succeeded("a").map(\.round) == [3, 4])
@@ -48,8 +50,10 @@ struct WaitingRetriesTests {
                     lists[host].append((client, step))
                     waiting.wait(clients[client], round: step, host: hosts[host])
                 case 5, 6:
-                    for index in lists.indices { lists[index].removeAll { $0.client == client } }
-                    waiting.leave(ObjectIdentifier(clients[client]))
+                    let round = lists.flatMap { $0 }.first { $0.client == client }?.round ?? 0
+                    let isLate = random.once(in: 3)
+                    if !isLate { for index in lists.indices { lists[index].removeAll { $0.client == client } } }
+                    waiting.leave(ObjectIdentifier(clients[client]), round: isLate ? round - 1 : round)
                 default:
                     let expected = lists[host].prefix(2).map(\.round)
                     lists[host].removeFirst(expected.count)

@@ -104,6 +104,39 @@ struct ObservationTests {
         }
     }
 
+    @Test("a renewal of the credential holds those that need it, sent before or not")
+    func renewal() async throws {
+        let stage = Stage { request, _ in
+            request.value(forHTTPHeaderField: "Authorization") == "Bearer token-1" ? .status(401) : .status(200)
+        }
+        let (log, gate) = (EventLog(), Counter())
+        let authenticator = TestAuthenticator(renew: { token, _ in
+            await gate.wait(for: 1)
+            return NumberedToken(number: token.number + 1)
+        })
+        let queue = NetworkQueue(
+            session: stage.session,
+            // The renewal's own timeout must not come on a slow machine.
+            authentication: Authentication(
+                authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        ) { $0.observers = [log] }
+        let first = queue.send(request("/1"))
+        await authenticator.log.begun.wait(for: 1)
+        let second = queue.send(request("/2"))
+        for operation in [first, second] {
+            await Self.wait { log.words(of: operation).contains("held renewal") }
+        }
+        gate.increment()
+        await log.ends.wait(for: 2)
+        #expect(log.words(of: first).prefix(4) == ["created", "in line", "on wire", "response 401"])
+        for operation in [first, second] {
+            #expect(
+                log.words(of: operation).suffix(6) == [
+                    "in line", "held renewal", "resumed", "on wire", "response 200", "finished 200",
+                ])
+        }
+    }
+
     @Test("a redirect is told with the masked URL that is asked next")
     func redirect() async throws {
         let server = try LoopbackServer()

@@ -20,7 +20,7 @@ struct Options {
     static let help = """
         usage: benchmarks [--only NAME]... [--rounds N] [--quick] [--json] [--server URL]
 
-          --only NAME   throughput, curl, operations, dependencies or idle; all of them otherwise
+          --only NAME   throughput, curl, waiting, operations, dependencies or idle; all of them otherwise
           --rounds N    how often each measurement is made; the median is shown
           --quick       small counts, one round: to see that everything works
           --json        one JSON object in place of tables

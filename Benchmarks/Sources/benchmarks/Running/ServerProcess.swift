@@ -27,7 +27,10 @@ final class ServerProcess {
     /// The server's side: answers until its standard input ends.
     static func serve() throws {
         let server = try LoopbackServer()
+        Usage.raiseFileLimit()
         server.recordsRequests = false
+        server.on("/hang", .hang)
+        server.on("/count") { _ in .text("\(server.requestCount)") }
         server.on("/small", .text(String(repeating: "x", count: 100)))
         FileHandle.standardOutput.write(Data("\(server.url("/small"))\n".utf8))
         _ = FileHandle.standardInput.readDataToEndOfFile()

@@ -16,6 +16,19 @@ struct Usage {
         return Usage(cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), instant: .now)
     }
 
+    /// As many open files as the system allows.
+    static func raiseFileLimit() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let files = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(files, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(files, &limit)
+    }
+
     /// CPU and wall time since then, in seconds.
     var elapsed: (cpu: Double, wall: Double) {
         let now = Usage.now

@@ -59,7 +59,9 @@
             case CWCURL_SSL_CACERT_BADFILE, CWCURL_SSL_CRL_BADFILE, CWCURL_SSL_ISSUER_ERROR,
                 CWCURL_SSL_PINNEDPUBKEYNOTMATCH, CWCURL_SSL_INVALIDCERTSTATUS:
                 .serverCertificateUntrusted
-            case CWCURL_BAD_CONTENT_ENCODING: .cannotDecodeContentData
+            // Apple tells what is encoded in an unknown way from what is encoded badly.
+            case CWCURL_BAD_CONTENT_ENCODING:
+                text.hasPrefix("Unrecognized content encoding") ? .cannotDecodeContentData : .cannotDecodeRawData
             default: .unknown
             }
         }

@@ -42,6 +42,7 @@
             }
             if isSecure != request.isSecure {
                 isSecure = request.isSecure
+                setProxy()
                 // Waiting for a connection that others can share makes sense where HTTP/2 may be spoken.
                 let isShared = isSecure && CurlLibrary.has(CWCURL_FEATURE_HTTP2)
                 cwcurl_set_long(easy, CWCURL_HTTP_VERSION, isShared ? CWCURL_HTTP_2_OVER_TLS : CWCURL_HTTP_1_1)
@@ -52,7 +53,19 @@
             cwcurl_set_long(
                 easy, CWCURL_CONNECTTIMEOUT_MS, Int(min(max(request.idleTimeout / 1_000_000, 1), 86_400_000)))
             setMethod(of: request)
+            if let trust = request.trust {
+                isSpecial = true
+                let code = trust.apply(to: easy)
+                guard code == 0 else { return code }
+            }
             return cwcurl_set_text(easy, CWCURL_URL, request.address)
+        }
+
+        /// The configuration's proxy for http or https; an empty one keeps libcurl from looking into the environment.
+        private func setProxy() {
+            guard let proxies = settings.proxies else { return }
+            cwcurl_set_text(easy, CWCURL_PROXY, (isSecure ? proxies.secure : proxies.plain) ?? "")
+            cwcurl_set_text(easy, CWCURL_NOPROXY, proxies.exceptions ?? "")
         }
 
         /// What holds for every transfer.
@@ -72,10 +85,8 @@
                 cwcurl_set_text(easy, CWCURL_USERAGENT, settings.userAgent),
                 cwcurl_set_long(easy, CWCURL_HTTP_VERSION, CWCURL_HTTP_1_1),
             ]
-            if CurlLibrary.has(CWCURL_FEATURE_TLS) {
-                codes.append(cwcurl_set_long(easy, CWCURL_SSL_VERIFYPEER, 1))
-                codes.append(cwcurl_set_long(easy, CWCURL_SSL_VERIFYHOST, 2))
-            }
+            if CurlLibrary.has(CWCURL_FEATURE_TLS) { codes += setUpTLS() }
+            setProxy()
             if let path = settings.options.unixSocketPath {
                 codes.append(cwcurl_set_text(easy, CWCURL_UNIX_SOCKET_PATH, path))
             }
@@ -83,9 +94,27 @@
             // Good to have, but nothing depends on them.
             cwcurl_set_prerequest(easy, context, CurlCallbacks.prerequest)
             cwcurl_set_long(easy, CWCURL_SUPPRESS_CONNECT_HEADERS, 1)
+            // Else a transfer that is cancelled while its host's name is looked up keeps the thread until the answer.
+            cwcurl_set_long(easy, CWCURL_QUICK_EXIT, 1)
             cwcurl_set_long(easy, CWCURL_PATH_AS_IS, 1)
             cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 64 << 10)
             return codes.first { $0 != 0 } ?? 0
+        }
+
+        private func setUpTLS() -> [Int] {
+            let options = settings.options
+            var codes = [
+                cwcurl_set_long(easy, CWCURL_SSL_VERIFYPEER, 1),
+                cwcurl_set_long(easy, CWCURL_SSL_VERIFYHOST, 2),
+                cwcurl_set_long(
+                    easy, CWCURL_SSLVERSION, options.minimumTLSVersion == .v1_2 ? CWCURL_TLS_1_2 : CWCURL_TLS_1_3),
+            ]
+            guard let own = options.clientCertificate else { return codes }
+            codes.append(cwcurl_set_text(easy, CWCURL_SSLCERT, own.certificate.path))
+            codes.append(cwcurl_set_text(easy, CWCURL_SSLCERTTYPE, own.key == nil ? "P12" : "PEM"))
+            if let key = own.key { codes.append(cwcurl_set_text(easy, CWCURL_SSLKEY, key.path)) }
+            if let password = own.password { codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, password.text)) }
+            return codes
         }
 
         private func setMethod(of request: CurlRequest) {
@@ -165,7 +194,7 @@
             if transfer.received.count >= Self.portion {
                 loop.flush(transfer)
                 // libcurl may have megabytes for us before the inbox is looked into.
-                if loop.pauses(transfer) { transfer.isPaused = true }
+                if loop.holdsBack(transfer) { transfer.isPaused = true }
             }
             return bytes.count
         }

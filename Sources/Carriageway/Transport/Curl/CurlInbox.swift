@@ -97,17 +97,17 @@
             }
         }
 
-        /// What was last said of pausing a task, if anything has been since the last ``take(into:)``.
-        func pauses(_ identifier: Int) -> Bool? {
+        /// Whether a task is to be paused or cancelled, by what has come since the last ``take(into:)``.
+        func holdsBack(_ identifier: Int) -> Bool {
             state.withLock { state in
                 for message in state.messages.reversed() {
                     switch message {
-                    case .pause(identifier): return true
+                    case .pause(identifier), .cancel(identifier): return true
                     case .unpause(identifier): return false
                     default: continue
                     }
                 }
-                return nil
+                return false
             }
         }
 

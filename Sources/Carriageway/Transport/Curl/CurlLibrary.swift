@@ -17,6 +17,8 @@
         /// "7.88.1", for example.
         static var version: String { String(cString: cwcurl_version()) }
 
+        static let http2 = Int(CWCURL_FEATURE_HTTP2)
+
         static func has(_ feature: Int) -> Bool { Int(cwcurl_features()) & feature != 0 }
 
         static func isAtLeast(_ major: UInt32, _ minor: UInt32) -> Bool {

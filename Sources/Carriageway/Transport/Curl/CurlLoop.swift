@@ -50,16 +50,20 @@
                     context: context, opened: CurlCallbacks.opened, closed: CurlCallbacks.closed))
             multi = cwcurl_multi_make(context, CurlCallbacks.socket, CurlCallbacks.timer)
             share = cwcurl_share_make()
-            if let multi { cwcurl_multi_set_long(multi, CWCURL_MULTI_MAXCONNECTS, Self.mostIdleConnections) }
+            let mostIdle = max(Self.mostIdleConnections, settings.maxConnectionsPerHost)
+            if let multi { cwcurl_multi_set_long(multi, CWCURL_MULTI_MAXCONNECTS, mostIdle) }
         }
 
         deinit {
-            // Handles first, then the connections, which tell the observer that they close.
+            socketObserver.deallocate()
+        }
+
+        /// Handles first, then the connections, which tell the observer that they close.
+        private func tearDown() {
             spare = []
-            active = [:]
             if let multi { cwcurl_multi_free(multi) }
             if let share { cwcurl_share_free(share) }
-            socketObserver.deallocate()
+            (multi, share) = (nil, nil)
         }
 
         static var clock: UInt64 {
@@ -75,7 +79,7 @@
                 for message in messages { handle(message) }
                 actOnTimers()
                 finishEnded()
-                if isInvalidated, active.isEmpty, messages.isEmpty { return }
+                if isInvalidated, active.isEmpty, messages.isEmpty { return tearDown() }
                 let mayWait = inbox.fallAsleep(isLast: active.isEmpty)
                 let ready = sockets.wait(nanoseconds: mayWait ? untilNextTimer : 0)
                 now = Self.clock
@@ -181,7 +185,8 @@
             dirty.append(handle)
         }
 
-        func pauses(_ transfer: CurlTransfer) -> Bool { inbox.pauses(transfer.request.identifier) ?? false }
+        /// Whether no more of the transfer is wanted for now.
+        func holdsBack(_ transfer: CurlTransfer) -> Bool { inbox.holdsBack(transfer.request.identifier) }
 
         func flush(_ transfer: CurlTransfer) {
             let identifier = transfer.request.identifier

@@ -18,6 +18,8 @@
         let idleTimeout: UInt64
         let mayBeSentTwice: Bool
         let storesCookies: Bool
+        /// How the server is judged beyond the usual.
+        let trust: CurlTrust?
         private(set) var headers: OpaquePointer?
         /// Why the request cannot be sent.
         private(set) var failure: NetworkError?
@@ -31,11 +33,13 @@
             idleTimeout = settings.idleTimeout(of: request)
             mayBeSentTwice = MethodRule.mayBeSentTwice(request)
             storesCookies = settings.cookies != nil && request.httpShouldHandleCookies
+            trust = isSecure ? settings.trust(url) : nil
             do throws(NetworkError) {
                 self.body = try CurlBody(body)
                 // A C string ends at a NUL, and a line at its end: neither comes this far.
                 let isClean = address.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
                 if !isClean { failure = .urlError(URLError(.badURL)) }
+                if trust?.trustsNobody == true { failure = .urlError(URLError(.serverCertificateUntrusted)) }
             } catch {
                 self.body = .none
                 failure = error

@@ -12,9 +12,16 @@
         /// Seconds.
         private let usualIdleTimeout: TimeInterval
         let wholeTimeout: Duration?
-        let options: CurlOptions
+        /// Nil if the environment counts.
+        let proxies: CurlProxies?
+        let options: NetworkSession.CurlOptions
+        /// What a URL's server is judged by beyond the usual.
+        let trust: @Sendable (URL) -> CurlTrust?
 
-        init(_ configuration: URLSessionConfiguration, options: CurlOptions) {
+        init(
+            _ configuration: URLSessionConfiguration, options: NetworkSession.CurlOptions,
+            trust: @escaping @Sendable (URL) -> CurlTrust?
+        ) {
             let configuration = configuration.adapted()
             // Those of the configuration are the session's to add.
             headers = Self.languages.map { [("Accept-Language", $0)] } ?? []
@@ -23,7 +30,9 @@
             maxConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
             usualIdleTimeout = configuration.timeoutIntervalForRequest
             wholeTimeout = configuration.wholeTimeout
+            proxies = configuration.connectionProxyDictionary.map { CurlProxies($0) }
             self.options = options
+            self.trust = trust
         }
 
         /// How long a transfer may be idle, in nanoseconds.

@@ -13,13 +13,19 @@
         private let events: Locked<(any TransportEvents)?>
 
         /// - Throws: ``TransportUnavailable`` if there is no libcurl to use, or no descriptors.
-        init(configuration: URLSessionConfiguration, options: CurlOptions, events: any TransportEvents)
-            throws(TransportUnavailable)
-        {
+        init(
+            configuration: URLSessionConfiguration, options: NetworkSession.CurlOptions = .init(),
+            trust: @escaping @Sendable (URL) -> CurlTrust? = { _ in nil }, events: any TransportEvents
+        ) throws(TransportUnavailable) {
             if let unavailability = CurlLibrary.unavailability { throw unavailability }
             do { inbox = try CurlInbox() } catch { throw TransportUnavailable(reason: "\(error)") }
-            settings = CurlSettings(configuration, options: options)
+            settings = CurlSettings(configuration, options: options, trust: trust)
             self.events = Locked(events)
+        }
+
+        func refusal(of request: URLRequest) -> NetworkError? {
+            guard let url = request.url, url.scheme == "https" else { return nil }
+            return settings.trust(url)?.refusal.map { .invalidRequest($0) }
         }
 
         var maxConnectionsPerHost: Int { settings.maxConnectionsPerHost }

@@ -136,7 +136,7 @@
         }
 
         private func transport(_ events: any TransportEvents) throws -> CurlTransport {
-            try CurlTransport(configuration: .ephemeral, options: CurlOptions(), events: events)
+            try CurlTransport(configuration: .ephemeral, events: events)
         }
 
         @Test("a paused task takes no more than a little, others go on; unpaused it gets all, exactly once")

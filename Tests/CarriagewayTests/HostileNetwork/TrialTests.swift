@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import Carriageway
+
+/// What needs a process, or a network, of its own: a short run of the fuzzer, a bad network.
+struct TrialTests {
+    @Test("random responses: no trap but the known one, no hang")
+    func fuzz() async throws {
+        let trial = try #require(TrialProcess.executable)
+        let outcome = try await TrialProcess.run(trial.path, ["fuzz", "--inputs", "2000"])
+        #expect(outcome.status == 0, "\(outcome.text)")
+    }
+
+    #if os(Linux)
+        /// Why there can be no namespace here; nil if there can.
+        private static let obstacle: String? = {
+            let check = Process()
+            check.executableURL = URL(fileURLWithPath: "/bin/sh")
+            check.arguments = ["-c", "unshare -n sh -c 'ip tuntap add dev t0 mode tun' >/dev/null 2>&1"]
+            guard (try? check.run()) != nil else { return "no shell" }
+            check.waitUntilExit()
+            return check.terminationStatus == 0 ? nil : "no network namespace with a TUN device (unshare, ip, root)"
+        }()
+
+        @Test(
+            "5 % loss, 200 ms delay, the link down for two seconds, a port that is silent",
+            .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
+        func badNetwork() async throws {
+            let trial = try #require(TrialProcess.executable)
+            let script = """
+                ip link set lo up && ip tuntap add dev bad0 mode tun && ip addr add 10.9.0.1/24 dev bad0 \
+                    && ip link set bad0 up && exec "$1" network
+                """
+            let outcome = try await TrialProcess.run("/usr/bin/unshare", ["-n", "sh", "-c", script, "sh", trial.path])
+            #expect(outcome.status == 0, "\(outcome.text)")
+        }
+    #endif
+}

@@ -1,0 +1,99 @@
+import Carriageway
+import CarriagewayTesting
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Requests over a network that loses and delays packets, goes away and comes back. To be run in a network namespace of its
+/// own, with a device that ``PacketMirror`` opens; see `TrialTests`.
+struct BadNetwork {
+    #if os(Linux)
+        func run() async throws {
+            let server = try LoopbackServer(address: 0)
+            let mirror = try PacketMirror()
+            server.on("/small", .text("small"))
+            server.on("/large", .data(Data(count: 300_000)))
+            server.on("/slow", LoopbackServer.Response.text("slow").delayed(.milliseconds(300)))
+            let base = "http://10.9.0.2:\(server.port)"
+            try await lossAndDelay(base, mirror)
+            try await linkDown(base, mirror)
+            try await silence(base, mirror)
+        }
+
+        private func request(_ url: String, method: String = "GET") -> URLRequest {
+            var request = URLRequest(url: URL(string: url) ?? URL(fileURLWithPath: "/"))
+            request.httpMethod = method
+            if method == "POST" { request.httpBody = Data(count: 20_000) }
+            return request
+        }
+
+        /// 5 % of the packets are lost, and each takes 100 ms in each direction: everything arrives.
+        private func lossAndDelay(_ base: String, _ mirror: PacketMirror) async throws {
+            mirror.set(.init(delay: 100, lostOfHundred: 5))
+            let queue = NetworkQueue(session: NetworkSession()) {
+                $0.maxConcurrentRequestsPerHost = 6
+                $0.attemptTimeout = .seconds(30)
+                $0.timeout = .seconds(120)
+            }
+            let started = ContinuousClock.now
+            let operations = (0..<40).map { number in
+                let path = number % 10 == 0 ? "/large" : "/small"
+                return queue.send(request(base + path, method: number % 4 == 3 ? "POST" : "GET"))
+            }
+            for operation in operations { _ = try await operation.response }
+            try Fault.unless(ContinuousClock.now - started >= .milliseconds(200), "there was no delay")
+            say("5 % loss, 200 ms: 40 of 40 in \(ContinuousClock.now - started)")
+        }
+
+        /// The link goes down for two seconds: what is idempotent is there within three seconds after it is back.
+        private func linkDown(_ base: String, _ mirror: PacketMirror) async throws {
+            mirror.set(.init(delay: 5))
+            let queue = NetworkQueue(session: NetworkSession()) {
+                $0.attemptTimeout = .milliseconds(900)
+                $0.timeout = .seconds(60)
+                $0.retryPolicy = .exponential(base: .milliseconds(200), cap: .seconds(1), maxRetries: 20)
+            }
+            let operations = (0..<12).map { _ in queue.send(request(base + "/slow")) }
+            try await Task.sleep(for: .milliseconds(100))
+            mirror.set(.init(isDown: true))
+            try await Task.sleep(for: .seconds(2))
+            mirror.set(.init(delay: 5))
+            let back = ContinuousClock.now
+            for operation in operations { _ = try await operation.response }
+            let took = ContinuousClock.now - back
+            let retried = operations.count { $0.attempts.count > 1 }
+            try Fault.unless(retried > 0, "nothing was in flight when the link went down")
+            try Fault.unless(took < .seconds(3), "they took \(took) after the link was back")
+            say("link down for 2 s: \(retried) of 12 retried, all there \(took) after it was back")
+        }
+
+        /// Nothing answers, not even with a reset: each attempt ends at its time, and a POST that may have arrived is not sent
+        /// again.
+        private func silence(_ base: String, _ mirror: PacketMirror) async throws {
+            mirror.set(.init(isDown: true))
+            let queue = NetworkQueue(session: NetworkSession()) {
+                $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1)
+            }
+            for (method, attempts) in [("GET", 2), ("POST", 1)] {
+                var request = request(base + "/small", method: method)
+                request.timeoutInterval = 1
+                let operation = queue.send(request)
+                let started = ContinuousClock.now
+                do throws(NetworkError) {
+                    _ = try await operation.response
+                    throw .invalidRequest("an answer out of nowhere")
+                } catch {
+                    try Fault.unless("\(error)".contains("timed out"), "\(method): \(error)")
+                }
+                try Fault.unless(
+                    operation.attempts.count == attempts, "\(operation.attempts.count) attempts of \(method)")
+                try Fault.unless(ContinuousClock.now - started < .seconds(30), "it took too long")
+            }
+            say("a port that is silent: timed out, POST sent once")
+        }
+    #else
+        func run() async throws { throw Fault(description: "there are no network namespaces") }
+    #endif
+}

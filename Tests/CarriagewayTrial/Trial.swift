@@ -1,0 +1,66 @@
+import Foundation
+
+/// Long runs, and trials that need a process, or a network, of their own. Exits with 0 if all went right.
+@main
+struct Trial {
+    static func main() async {
+        let arguments = TrialArguments(Array(CommandLine.arguments.dropFirst()))
+        do {
+            switch arguments.command {
+            case "fuzz": try await Fuzzer(arguments).run()
+            case "fuzz-child": try await FuzzChild(arguments).run()
+            case "fuzz-show":
+                let (seed, number) = (arguments.number("seed", default: 0), arguments.number("input", default: 0))
+                say(String(decoding: FuzzInput(seed: seed, number: number).bytes, as: UTF8.self).debugDescription)
+            case "soak": try await Soak(arguments).run()
+            case "network": try await BadNetwork().run()
+            case "http2": try await HTTP2(arguments).run()
+            case "trailers": try await KnownDeaths.trailers()
+            case "cut-head": try await KnownDeaths.cutHead()
+            default:
+                say(
+                    "usage: trial fuzz [--inputs n] [--seed n] | fuzz-show --seed n --input n | soak [--requests n] | network | http2 --url …"
+                )
+                exit(64)
+            }
+            exit(0)
+        } catch {
+            say("\(arguments.command): \(error)")
+            exit(1)
+        }
+    }
+}
+
+/// Writes a line at once: the process may die before a buffer is written.
+func say(_ text: Any) {
+    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+}
+
+/// What a trial found wrong.
+struct Fault: Error, CustomStringConvertible {
+    let description: String
+
+    static func unless(_ condition: Bool, _ description: @autoclosure () -> String) throws {
+        guard condition else { throw Fault(description: description()) }
+    }
+}
+
+/// A command and options with values.
+struct TrialArguments {
+    let command: String
+    private let options: [String: String]
+
+    init(_ arguments: [String]) {
+        command = arguments.first ?? ""
+        var options: [String: String] = [:]
+        var rest = arguments.dropFirst()
+        while let name = rest.popFirst(), let value = rest.popFirst() { options[name] = value }
+        self.options = options
+    }
+
+    func text(_ name: String) -> String? { options["--\(name)"] }
+
+    func number(_ name: String, default value: Int) -> Int {
+        options["--\(name)"].flatMap { Int($0) } ?? value
+    }
+}
