@@ -47,7 +47,9 @@ public struct APIClient: Sendable {
     /// What cannot be a base, as a URL that is relative or has a fragment, fails each request with
     /// ``NetworkError/invalidRequest(_:)``.
     ///
-    /// - Parameter queue: where the requests go: one of its own over ``NetworkSession/shared`` unless given.
+    /// - Parameters:
+    ///   - baseURL: scheme, host, and what every request begins with.
+    ///   - queue: where the requests go: one of its own over ``NetworkSession/shared`` unless given.
     public init(baseURL: URL, queue: NetworkQueue = NetworkQueue()) {
         self.queue = queue
         base = .success(baseURL)

@@ -50,7 +50,10 @@ extension NetworkError {
         case .endpointError(_, let data), .unacceptableResponse(_, let data, _): data
         case .decodingFailed(_, let response): response.data
         case .inaccessible(_, let last): last.responseData
-        default: nil
+        case .cancelled, .urlError, .generalError, .invalidRequest, .invalidResponseType, .noResponseData,
+            .responseTooLarge, .deadlineExceeded, .dependencyFailed, .authenticationFailed, .sessionInvalidated,
+            .fileError:
+            nil
         }
     }
 

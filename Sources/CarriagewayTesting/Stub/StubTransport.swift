@@ -78,7 +78,7 @@ public final class StubTransport: Sendable {
     private let queue = DispatchQueue(label: "carriageway.stub")
     private let answer: (@Sendable (URLRequest, Int) -> Answer)?
 
-    /// A stub whose answers are told with ``on(_:_:_:)`` and ``on(_:where:)``.
+    /// A stub whose answers are told with ``on(_:_:)`` and ``on(_:where:)``.
     public convenience init() {
         self.init(maxConnectionsPerHost: 0, answering: nil)
     }
@@ -106,10 +106,18 @@ public final class StubTransport: Sendable {
     /// What was said later goes before what was said earlier.
     ///
     /// - Parameters:
-    ///   - method: nil for every method.
     ///   - path: the path of the URL, decoded; with `*` at its end every path that begins so.
     ///   - answers: in order; without any, ``Answer/none``.
-    public func on(_ method: HTTPMethod? = nil, _ path: String, _ answers: Answer...) {
+    public func on(_ path: String, _ answers: Answer...) {
+        add(answers, method: nil, path)
+    }
+
+    /// The same for one method.
+    public func on(_ method: HTTPMethod, _ path: String, _ answers: Answer...) {
+        add(answers, method: method, path)
+    }
+
+    private func add(_ answers: [Answer], method: HTTPMethod?, _ path: String) {
         let isPrefix = path.hasSuffix("*")
         let path = isPrefix ? String(path.dropLast()) : path
         add(answers) { request in
