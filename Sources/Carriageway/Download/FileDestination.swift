@@ -255,7 +255,7 @@ final class FileDestination: ResponseDestination {
     }
 
     /// How many bytes may wait to be written.
-    private static let highWater = 4 << 20
+    private static let highWater = 512 << 10
 }
 
 extension NetworkError {

@@ -30,14 +30,15 @@ extension Exchange {
             case .fail(let error): self?.fail(with: error)
             }
         } ready: { result in
+            // Abandoned meanwhile: then nobody else tells the destination. Asked before anything is sent, since after that
+            // the next attempt may have opened it.
+            if self.state.withLock({ $0.isOver && $0.failure == nil }) { return destination.abandon() }
             switch result {
             case .success(let request):
                 self.state.withLock { $0.request = request }
                 self.send()
             case .failure(let error): self.fail(with: error)
             }
-            // Abandoned meanwhile: then nobody else tells the destination.
-            if self.state.withLock({ $0.isOver }) { destination.abandon() }
         }
     }
 
