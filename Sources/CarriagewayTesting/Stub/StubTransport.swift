@@ -5,7 +5,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Answers requests in place of a network, and remembers them: for tests of code that uses a ``NetworkSession``.
+/// Answers requests in place of a network, and remembers them: for tests of code that uses a `NetworkSession`.
 ///
 /// ```swift
 /// let stub = StubTransport()
@@ -19,7 +19,7 @@ import Foundation
 /// ```
 ///
 /// All above the wire is the real thing: queue, retry, credentials, redirects, validation, decoding. A request that
-/// nothing was said about fails with ``NetworkError/invalidRequest(_:)``, which is not tried again, and is kept in
+/// nothing was said about fails with `NetworkError.invalidRequest`, which is not tried again, and is kept in
 /// ``unexpectedRequests``.
 public final class StubTransport: Sendable {
     /// What comes back for a request.
