@@ -171,7 +171,8 @@ extension NetworkOperation {
         _ = old
     }
 
-    private func setting<Value>(_ read: (Shared) -> Value) -> Value {
-        shared.withLock { read($0) }
+    private func setting<Value>(_ read: (inout Shared) -> Value) -> Value {
+        // By reference: a copy of all that an operation has would cost more than the reading.
+        shared.withLock { read(&$0) }
     }
 }

@@ -21,28 +21,9 @@ final class URLSessionLine: Sendable {
     ) {
         tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
-        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: Self.makeDelegateQueue())
+        // No delegate queue of ours: with nil it is serial, and nothing of the caller's runs on it.
+        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
     }
-
-    /// Nothing of the caller's runs there, and it is serial: else events of one task overtake each other.
-    ///
-    /// The queue that a session makes for itself wakes a thread for each event on Linux; over a serial dispatch queue the
-    /// events that come together are served by one.
-    private static func makeDelegateQueue() -> OperationQueue? {
-        #if canImport(FoundationNetworking)
-            let queue = OperationQueue()
-            queue.maxConcurrentOperationCount = 1
-            queue.underlyingQueue = Self.events
-            return queue
-        #else
-            return nil
-        #endif
-    }
-
-    #if canImport(FoundationNetworking)
-        /// One for all: an `OperationQueue` does not keep the queue under it alive, and may outlive everyone who would.
-        private static let events = DispatchQueue(label: "carriageway.events")
-    #endif
 
     func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
 

@@ -33,6 +33,11 @@ struct HostileFault: Sendable, CustomTestStringConvertible {
         self.install = install
     }
 
+    /// Whether the server never comes to an end by itself.
+    var hangs: Bool {
+        if case .failure(.timedOut) = end { true } else { false }
+    }
+
     /// Whether a result is the one that the fault must lead to, be it after retries.
     func explains(_ result: Result<NetworkResponse, NetworkError>) -> Bool {
         switch (end, result) {
