@@ -1,3 +1,4 @@
+import CarriagewayTesting
 import Foundation
 
 /// The built command, running as a child process.
@@ -11,7 +12,7 @@ final class CommandProcess: Sendable {
         var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    private let process = Process()
+    private let process = ChildProcess()
     private let output = Pipe()
     private let errors = Pipe()
 
@@ -37,7 +38,7 @@ final class CommandProcess: Sendable {
     }
 
     func send(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        process.send(signal)
     }
 
     /// The first line of standard output, once it is there.

@@ -72,7 +72,9 @@ struct TransferTests {
         #expect(outcome.output.contains(#""bytes":3,"failed":0"#))
     }
 
-    @Test("killed or interrupted, the next run goes on from what there is", arguments: [SIGKILL, SIGINT])
+    @Test(
+        "killed or interrupted, the next run goes on from what there is", .timeLimit(.minutes(2)),
+        arguments: [SIGKILL, SIGINT])
     func resumed(signal: Int32) async throws {
         serve("/big.bin") { $0.truncated(after: 100_000, then: .stall) }
         let child = try download(url("/big.bin"))

@@ -1,4 +1,5 @@
 import Carriageway
+import CarriagewayTesting
 import Foundation
 
 /// Sends requests to a server that answers with random bytes, in child processes, and tells what becomes of them.
@@ -57,7 +58,7 @@ struct Fuzzer {
     }
 
     private func runChild(_ range: Range<Int>, _ journal: URL, _ skipped: Set<Int>) throws -> Child {
-        let process = Process()
+        let process = ChildProcess()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = [
             "fuzz-child", "--seed", "\(seed)", "--from", "\(range.lowerBound)", "--to", "\(range.upperBound)",

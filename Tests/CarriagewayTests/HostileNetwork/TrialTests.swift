@@ -1,3 +1,4 @@
+import CarriagewayTesting
 import Foundation
 import Testing
 
@@ -15,7 +16,7 @@ struct TrialTests {
     #if os(Linux)
         /// Why there can be no namespace here; nil if there can.
         private static let obstacle: String? = {
-            let check = Process()
+            let check = ChildProcess()
             check.executableURL = URL(fileURLWithPath: "/bin/sh")
             check.arguments = ["-c", "unshare -n sh -c 'ip tuntap add dev t0 mode tun' >/dev/null 2>&1"]
             guard (try? check.run()) != nil else { return "no shell" }

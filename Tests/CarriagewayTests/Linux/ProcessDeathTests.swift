@@ -1,3 +1,4 @@
+import CarriagewayTesting
 import Foundation
 import Testing
 
@@ -30,7 +31,7 @@ struct ProcessDeathTests {
 
     private func run(_ arguments: [String]) async throws {
         let probe = try #require(Self.probe, "the probe was not built beside the tests")
-        let process = Process()
+        let process = ChildProcess()
         process.executableURL = probe
         process.arguments = arguments
         let output = Pipe()

@@ -1,4 +1,5 @@
 #if os(Linux) || os(macOS)
+    import CarriagewayTesting
     import Foundation
     import Testing
 
@@ -12,7 +13,7 @@
     struct CurlTests {
         /// Lets the shell read a command, and gives the words that it found, and what comes by standard input.
         private func read(_ command: String) throws -> (words: [String], input: Data) {
-            let shell = Process()
+            let shell = ChildProcess()
             shell.executableURL = URL(fileURLWithPath: "/bin/sh")
             let input = command.hasPrefix("printf") ? "cat >&2" : ":"
             // In a file: a command line has a limit, and the text is then read as it stands.

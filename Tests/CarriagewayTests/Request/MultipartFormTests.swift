@@ -190,7 +190,7 @@ struct MultipartFormTests {
                         "data": base64.b64encode(part.get_payload(decode=True)).decode()})
                 print(json.dumps(parts))
                 """
-            let process = Process()
+            let process = ChildProcess()
             process.executableURL = URL(fileURLWithPath: path ?? "")
             process.arguments = ["-c", script, message.path]
             let output = Pipe()

@@ -1,3 +1,4 @@
+import CarriagewayTesting
 import Foundation
 
 /// Runs the program of the trials, `Tests/CarriagewayTrial`, which would take the tests down with it.
@@ -20,7 +21,7 @@ enum TrialProcess {
 
     /// Runs a program to its end. What it prints is read only then: it must not be much.
     static func run(_ program: String, _ arguments: [String]) async throws -> Outcome {
-        let process = Process()
+        let process = ChildProcess()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         let output = Pipe()

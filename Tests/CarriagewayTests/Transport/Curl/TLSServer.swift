@@ -1,4 +1,5 @@
 #if os(Linux)
+    import CarriagewayTesting
     import Foundation
     import Glibc
 
@@ -20,7 +21,7 @@
         let publicKey: Data
         let certificateFile: URL
         let keyFile: URL
-        private let process: Process
+        private let process: ChildProcess
 
         init?() async throws {
             guard let nginx = Self.find("nginx"), Self.find("openssl") != nil else {
@@ -47,12 +48,12 @@
             process.terminate()
         }
 
-        private static func start(_ nginx: URL, in folder: URL) async throws -> (Process, Int, Int) {
+        private static func start(_ nginx: URL, in folder: URL) async throws -> (ChildProcess, Int, Int) {
             for _ in 0..<20 {
                 let port = Int.random(in: 20_000...59_000)
                 try configuration(folder.path, port).write(
                     to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
-                let process = Process()
+                let process = ChildProcess()
                 process.executableURL = nginx
                 process.arguments = ["-p", folder.path, "-c", "nginx.conf", "-e", "stderr"]
                 process.standardError = FileHandle.nullDevice
@@ -88,10 +89,9 @@
         }
 
         private static func shell(_ script: String, in folder: URL) async throws {
-            let process = Process()
+            let process = ChildProcess()
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-ec", script]
-            process.currentDirectoryURL = folder
+            process.arguments = ["-ec", "cd \"$0\"\n\(script)", folder.path]
             process.standardError = FileHandle.nullDevice
             let status = try await withCheckedThrowingContinuation { continuation in
                 process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
