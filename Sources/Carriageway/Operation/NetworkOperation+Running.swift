@@ -547,7 +547,10 @@ extension NetworkOperation: LaneClient {
     func laneAdmits(round: Int) {
         let time = time
         let (now, date) = (time.now, time.date)
+        var last: CredentialStamp?
         apply { shared in
+            // An operation that has opted out since asks for none: it must not go with that of the attempt before.
+            (last, shared.stamp) = (shared.stamp, nil)
             let isPlain =
                 shared.configuration?.value.prepare == nil
                 && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
@@ -557,5 +560,7 @@ extension NetworkOperation: LaneClient {
             if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
+        // It holds the caller's credential, which must not end under the lock.
+        _ = last
     }
 }
