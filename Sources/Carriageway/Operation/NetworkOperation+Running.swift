@@ -381,7 +381,12 @@ extension NetworkOperation {
     /// The server turned the credential down: once more with another, unless that has been tried often enough.
     private func sendAgain(after reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
         let now = time.now
-        guard outcome.request.httpBodyStream == nil else {
+        let (stream, destination) = shared.withLock { ($0.state.request?.httpBodyStream, $0.destination) }
+        // What a server has acted on before it led on to the 401 must not be asked for twice, nor may a reader that has
+        // got the rejection get another response behind it.
+        guard outcome.methodTaken == nil, destination?.forbidsRetry != true else { return validate(outcome, round) }
+        // A redirect may have left the stream behind; it has been read all the same.
+        guard outcome.request.httpBodyStream == nil, stream == nil else {
             let error = NetworkError.authenticationFailed(AuthenticationError.bodyNotReplayable)
             return attemptFailed(error, outcome, round, now)
         }

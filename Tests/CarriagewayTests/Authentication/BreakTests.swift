@@ -37,4 +37,79 @@ struct BreakTests {
         #expect(stage.transport.sent[1].request.value(forHTTPHeaderField: "Authorization") == nil)
         operation.cancel()
     }
+
+    @Test("a POST that led on to a GET, which was answered 401, has been acted on: it is not sent again")
+    func postBehindRedirect() async throws {
+        let stage = Stage { request, _ in
+            if request.url?.path == "/order" { return .status(303, headers: ["Location": "/status"]) }
+            return request.value(forHTTPHeaderField: "Authorization") == Self.token1 ? .status(401) : .status(200)
+        }
+        let authentication = Authentication(
+            TestAuthenticator(), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        let operation = queue.send(request("/order", method: "POST"))
+        await operation.finished()
+        let posts = stage.transport.sent.count { $0.request.httpMethod == "POST" }
+        #expect(posts == 1)
+    }
+
+    @Test("a body stream that a redirect left behind has been read all the same")
+    func streamBehindRedirect() async throws {
+        let stage = Stage { request, _ in
+            if request.url?.path == "/put" { return .status(303, headers: ["Location": "/status"]) }
+            return request.value(forHTTPHeaderField: "Authorization") == Self.token1 ? .status(401) : .status(200)
+        }
+        let authentication = Authentication(
+            TestAuthenticator(), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+        var put = request("/put", method: "PUT")
+        put.httpBodyStream = InputStream(data: Data("body".utf8))
+        let operation = queue.send(put)
+        await operation.finished()
+        let puts = stage.transport.sent.count { $0.request.httpMethod == "PUT" }
+        #expect(puts == 1)
+        #expect(operation.result?.error?.name == "authenticationFailed")
+    }
+
+    @Test("a download whose accepted response the authenticator turns down is fetched again, whole")
+    func downloadTurnedDown() async throws {
+        let stage = Stage { request, _ in
+            let isDead = request.value(forHTTPHeaderField: "Authorization") == Self.token1
+            return .status(
+                200, headers: isDead ? ["X-Login": "please"] : [:], body: Data((isDead ? "log in" : "content").utf8))
+        }
+        let authenticator = TestAuthenticator(judge: { response, _ in
+            response.value(forHTTPHeaderField: "X-Login") != nil
+        })
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let operation = NetworkOperation(download: request(), to: file)
+        queue.addOperation(operation)
+        #expect(await comes { operation.result != nil })
+        #expect(operation.result?.error == nil)
+        #expect((try? Data(contentsOf: file)) == Data("content".utf8))
+        try? FileManager.default.removeItem(at: file)
+        operation.cancel()
+    }
+
+    @Test("a reader that has begun to read a response gets no second one behind it")
+    func readerTurnedDown() async throws {
+        let stage = Stage { request, _ in
+            let isDead = request.value(forHTTPHeaderField: "Authorization") == Self.token1
+            return .status(
+                200, headers: isDead ? ["X-Login": "please"] : [:], body: Data((isDead ? "log in" : "content").utf8))
+        }
+        let authenticator = TestAuthenticator(judge: { response, _ in
+            response.value(forHTTPHeaderField: "X-Login") != nil
+        })
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+        var read = Data()
+        do {
+            for try await chunk in queue.bytes(for: request()) { read += chunk }
+        } catch {}
+        let text = String(decoding: read, as: UTF8.self)
+        #expect(text == "content" || text == "log in")
+    }
 }
