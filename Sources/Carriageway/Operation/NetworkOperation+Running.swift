@@ -296,9 +296,19 @@ extension NetworkOperation {
         authorizer.authorize(over: session) { authorization in
             switch authorization {
             case .send(let stamp): self.authorized(request, stamp, round)
-            case .wait: self.apply { $0.state.postponed(round: round) }
+            case .wait: self.postpone(round)
             case .fail(let error): self.apply { $0.state.refused(with: error, round: round) }
             }
+        }
+    }
+
+    /// Back in line, unless the line is gone with the queue's session: an operation with a session of its own, which lives,
+    /// would come back at once, over and over, as long as the renewal takes.
+    private func postpone(_ round: Int) {
+        let isLineGone = shared.withLock { $0.queue }?.session.isInvalidated ?? false
+        apply { shared in
+            isLineGone
+                ? shared.state.refused(with: .sessionInvalidated, round: round) : shared.state.postponed(round: round)
         }
     }
 

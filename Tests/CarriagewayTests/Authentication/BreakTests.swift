@@ -112,4 +112,49 @@ struct BreakTests {
         let text = String(decoding: read, as: UTF8.self)
         #expect(text == "content" || text == "log in")
     }
+
+    @Test("a session that ends while prepare works, on a queue that is suspended by then: the request ends")
+    func invalidatedWhilePreparing() async throws {
+        let stage = Stage()
+        let (begun, proceed) = (Counter(), Counter())
+        let queue = NetworkQueue(session: stage.session) {
+            $0.prepare = { _ in
+                begun.increment()
+                await proceed.wait(for: 1)
+            }
+        }
+        let operation = queue.send(request())
+        await begun.wait(for: 1)
+        queue.isSuspended = true
+        stage.session.invalidateAndCancel()
+        proceed.increment()
+        #expect(await comes { operation.result?.error?.name == "sessionInvalidated" })
+        queue.isSuspended = false
+    }
+
+    @Test("an operation with a session of its own, on a queue whose session has ended, during a renewal: it ends")
+    func foreignSession() async throws {
+        let stage = Stage()
+        let other = Stage { _, _ in .status(200) }
+        let proceed = Counter()
+        let authenticator = TestAuthenticator(
+            expires: { $0.number == 1 },
+            renew: { _, _ in
+                await proceed.wait(for: 1)
+                return NumberedToken(number: 2)
+            })
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let dead = NetworkQueue(session: stage.session, authentication: authentication)
+        let alive = NetworkQueue(session: other.session, authentication: authentication)
+        let waiting = alive.send(request())
+        await authenticator.log.begun.wait(for: 1)
+        stage.session.invalidateAndCancel()
+        let operation = NetworkOperation(request(), session: other.session)
+        dead.addOperation(operation)
+        try await Task.sleep(for: .milliseconds(200))
+        proceed.increment()
+        #expect(try await waiting.response.statusCode == 200)
+        #expect(await comes { operation.result != nil })
+        operation.cancel()
+    }
 }
