@@ -297,7 +297,9 @@ extension NetworkOperation {
             switch authorization {
             case .send(let stamp): self.authorized(request, stamp, round)
             case .wait: self.postpone(round)
-            case .fail(let error): self.apply { $0.state.refused(with: error, round: round) }
+            case .fail(let error):
+                self.returnTurn(round)
+                self.apply { $0.state.refused(with: error, round: round) }
             }
         }
     }
@@ -305,11 +307,17 @@ extension NetworkOperation {
     /// Back in line, unless the line is gone with the queue's session: an operation with a session of its own, which lives,
     /// would come back at once, over and over, as long as the renewal takes.
     private func postpone(_ round: Int) {
+        returnTurn(round)
         let isLineGone = shared.withLock { $0.queue }?.session.isInvalidated ?? false
         apply { shared in
             isLineGone
                 ? shared.state.refused(with: .sessionInvalidated, round: round) : shared.state.postponed(round: round)
         }
+    }
+
+    /// Nothing is sent in the slot: it costs nothing of the rates.
+    private func returnTurn(_ round: Int) {
+        shared.withLock { $0.queue }?.session.lane.returnTurn(self, round: round)
     }
 
     private func authorized(_ request: URLRequest, _ stamp: CredentialStamp?, _ round: Int) {

@@ -142,6 +142,12 @@ extension Lane.State {
         return (false, admissions(now: now))
     }
 
+    /// A client that has a slot will not use it: the turn that it took of the rates is free for another.
+    mutating func returnTurn(_ client: ClientID, round: Int, now: ContinuousClock.Instant) {
+        guard hasPaces, let ticket = tickets[client], ticket.round == round, ticket.isActive else { return }
+        giveTurnBack(ticket.member, host: ticket.host, now: now)
+    }
+
     /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
     /// again as its round `next`.
     mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {

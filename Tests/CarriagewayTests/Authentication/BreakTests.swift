@@ -157,4 +157,17 @@ struct BreakTests {
         #expect(await comes { operation.result != nil })
         operation.cancel()
     }
+
+    @Test("a request that was told to wait for a renewal has used up no turn of the rate limit")
+    func rateLimit() async throws {
+        let stage = Stage { _, _ in .status(200) }
+        let authenticator = TestAuthenticator(expires: { $0.number == 1 })
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) {
+            $0.rateLimit = RateLimit(requestsPerSecond: 0.1)
+        }
+        let operation = queue.send(request())
+        #expect(await comes { operation.result != nil })
+        operation.cancel()
+    }
 }
