@@ -206,7 +206,9 @@ final class Exchange: Sendable {
     private func stamped() throws(NetworkError) -> URLRequest {
         var request = state.withLock { $0.request }
         if let stamp = settings.stamp {
-            let isAuthorized = stamp.apply(&request)
+            // Where a redirect may lead from https to http, the credential goes no further.
+            let isExposed = first.url?.scheme?.lowercased() == "https" && request.url?.scheme?.lowercased() != "https"
+            let isAuthorized = !isExposed && stamp.apply(&request)
             if isAuthorized {
                 request = try RequestCheck.checked(request, takesIPv6: session.transport.takesIPv6Addresses)
             }

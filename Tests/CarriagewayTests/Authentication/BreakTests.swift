@@ -170,4 +170,22 @@ struct BreakTests {
         #expect(await comes { operation.result != nil })
         operation.cancel()
     }
+
+    @Test("a redirect that is let to lead from https to http does not take the credential there")
+    func downgrade() async throws {
+        let stage = Stage { request, _ in
+            request.url?.scheme == "https"
+                ? .status(307, headers: ["Location": "http://stub.test/plain"]) : .status(200)
+        }
+        let authentication = Authentication(
+            TestAuthenticator(), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) {
+            $0.redirects.allowsInsecure = true
+        }
+        let url = try #require(URL(string: "https://stub.test/"))
+        let operation = queue.send(URLRequest(url: url))
+        await operation.finished()
+        #expect(stage.transport.sent.count == 2)
+        #expect(stage.transport.sent.last?.request.value(forHTTPHeaderField: "Authorization") == nil)
+    }
 }
