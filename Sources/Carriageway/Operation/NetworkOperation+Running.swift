@@ -385,19 +385,19 @@ extension NetworkOperation {
 
     private func exchangeEnded(_ outcome: Exchange.Outcome, _ stamp: CredentialStamp?, _ round: Int) {
         let (authorizer, wasResent) = shared.withLock { ($0.configuration?.authorizer, $0.state.resends > 0) }
-        guard outcome.isAuthorized, let stamp, let authorizer, case .success(let reply) = outcome.result else {
+        guard outcome.isAuthorized, let stamp, let authorizer, let (response, data) = outcome.answer else {
             return validate(outcome, round)
         }
-        authorizer.review(reply.http, reply.data, generation: stamp.generation, wasResent: wasResent) { review in
+        authorizer.review(response, data, generation: stamp.generation, wasResent: wasResent) { review in
             switch review {
             case .leave: self.validate(outcome, round)
-            case .sendAgain: self.sendAgain(after: reply, outcome, round)
+            case .sendAgain: self.sendAgain(after: .endpointError(response, data), outcome, round)
             }
         }
     }
 
     /// The server turned the credential down: once more with another, unless that has been tried often enough.
-    private func sendAgain(after reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
+    private func sendAgain(after error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int) {
         let now = time.now
         let (stream, destination) = shared.withLock { ($0.state.request?.httpBodyStream, $0.destination) }
         // What a server has acted on before it led on to the 401 must not be asked for twice, nor may a reader that has
@@ -411,7 +411,6 @@ extension NetworkOperation {
         var isLast = false
         tellCircuit(.alive, error: nil)
         apply { shared in
-            let error = NetworkError.endpointError(reply.http, reply.data)
             shared.time(outcome.timing)
             let actions = shared.state.unauthorized(error, round: round, now: now)
             isLast = actions == nil
@@ -585,5 +584,16 @@ extension NetworkOperation: LaneClient {
         }
         // It holds the caller's credential, which must not end under the lock.
         _ = last
+    }
+}
+
+extension Exchange.Outcome {
+    /// What the server says of the credential: also with a text that is too large, which is no part of it then.
+    fileprivate var answer: (HTTPURLResponse, Data)? {
+        switch result {
+        case .success(let reply): (reply.http, reply.data)
+        case .failure(.responseTooLarge): head.map { ($0, Data()) }
+        case .failure: nil
+        }
     }
 }

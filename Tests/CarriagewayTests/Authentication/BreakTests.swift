@@ -188,4 +188,21 @@ struct BreakTests {
         #expect(stage.transport.sent.count == 2)
         #expect(stage.transport.sent.last?.request.value(forHTTPHeaderField: "Authorization") == nil)
     }
+
+    @Test("a 401 whose text is larger than the limit for responses is a 401 all the same")
+    func largeRejection() async throws {
+        let stage = Stage { request, _ in
+            request.value(forHTTPHeaderField: "Authorization") == Self.token1
+                ? .status(401, body: Data(repeating: 1, count: 1_000)) : .status(200)
+        }
+        let authenticator = TestAuthenticator()
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) {
+            $0.maxResponseSize = 100
+        }
+        let operation = queue.send(request())
+        await operation.finished()
+        #expect(operation.result?.error == nil)
+        #expect(authenticator.log.renewals == 1)
+    }
 }
