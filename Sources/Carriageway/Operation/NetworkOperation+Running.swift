@@ -330,8 +330,9 @@ extension NetworkOperation {
 
     /// Who gives the request its credential; nil if it needs none.
     private func authorizer(for request: URLRequest) -> (any RequestAuthorizer)? {
-        let authorizer = shared.withLock { $0.settings.isAuthenticated ? $0.configuration?.authorizer : nil }
-        guard let authorizer, let url = request.url, authorizer.covers(url) else { return nil }
+        guard let authorizer = shared.withLock({ $0.authorizer }), let url = request.url, authorizer.covers(url) else {
+            return nil
+        }
         return authorizer
     }
 
@@ -575,7 +576,7 @@ extension NetworkOperation: LaneClient {
             (last, shared.stamp) = (shared.stamp, nil)
             let isPlain =
                 shared.configuration?.value.prepare == nil
-                && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+                && shared.authorizer == nil
             if let last = shared.refusal(of: self, round: round, now: now) {
                 return shared.state.blocked(by: last, round: round)
             }
@@ -584,6 +585,16 @@ extension NetworkOperation: LaneClient {
         }
         // It holds the caller's credential, which must not end under the lock.
         _ = last
+    }
+}
+
+extension NetworkOperation.Shared {
+    /// Who gives the operation's requests their credential, wherever they go; nil if it wants none.
+    var authorizer: (any RequestAuthorizer)? {
+        guard settings.isAuthenticated, let authorizer = configuration?.authorizer,
+            settings.renewing.isEmpty || !settings.renewing.contains(ObjectIdentifier(authorizer))
+        else { return nil }
+        return authorizer
     }
 }
 

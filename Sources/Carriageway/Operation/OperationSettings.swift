@@ -24,6 +24,8 @@ struct OperationSettings {
             && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
     }
     var isAuthenticated = true
+    /// Whose renewal the operation was made in.
+    var renewing: Set<ObjectIdentifier> = []
 }
 
 extension NetworkOperation {

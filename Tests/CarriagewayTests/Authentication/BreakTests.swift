@@ -205,4 +205,94 @@ struct BreakTests {
         #expect(operation.result?.error == nil)
         #expect(authenticator.log.renewals == 1)
     }
+
+    @Test("onCredentialChange that sends over the queue does not wait for itself")
+    func storeOverTheQueue() async throws {
+        let stage = Stage { request, _ in
+            request.value(forHTTPHeaderField: "Authorization") == Self.token1 ? .status(401) : .status(200)
+        }
+        let authentication = Authentication(
+            TestAuthenticator(), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        authentication.onCredentialChange = { [weak queue] _ in
+            _ = try? await queue?.response(for: request("/keep"))
+        }
+        let operation = queue.send(request())
+        #expect(await comes { operation.result != nil })
+        queue.cancelAllOperations()
+    }
+
+    @Test("whoever logs in does not share the transfer of who was logged in before")
+    func sharingAcrossLogIn() async throws {
+        let stage = Stage()
+        let authentication = Authentication(
+            TestAuthenticator(), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) {
+            $0.sharesEqualRequests = true
+        }
+        let first = queue.send(request("/me"))
+        await stage.transport.waitForSent(1)
+        authentication.credential = NumberedToken(number: 2)
+        let second = queue.send(request("/me"))
+        #expect(await comes { stage.transport.sent.count == 2 })
+        for sent in stage.transport.sent {
+            let who = sent.request.value(forHTTPHeaderField: "Authorization") ?? ""
+            stage.transport.complete(sent.identifier, with: .status(200, body: Data(who.utf8)))
+        }
+        #expect(try await first.response.data == Data(Self.token1.utf8))
+        #expect(try await second.response.data == Data(NumberedToken(number: 2).header.utf8))
+    }
+
+    @Test("a renewal may send over the queue of another authentication, with that one's credential")
+    func chained() async throws {
+        let stage = Stage { request, _ in
+            let header = request.value(forHTTPHeaderField: "Authorization")
+            if request.url?.path == "/exchange" {
+                return header == NumberedToken(number: 100).header ? .status(200) : .status(401)
+            }
+            return header == Self.token1 ? .status(401) : .status(200)
+        }
+        let outer = NetworkQueue(
+            session: stage.session,
+            authentication: Authentication(
+                TestAuthenticator(), credential: NumberedToken(number: 100), time: stage.time))
+        let authentication = Authentication(
+            TestAuthenticator(renew: { _, _ in
+                _ = try await outer.response(for: request("/exchange"))
+                return NumberedToken(number: 2)
+            }), credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        let operation = queue.send(request())
+        await operation.finished()
+        #expect(operation.result?.error == nil)
+    }
+
+    @Test("the end of the session that a renewal goes over is not the end of those who wait on another")
+    func sessionOfTheRenewalEnds() async throws {
+        let stage = Stage { request, _ in
+            if request.url?.path == "/token" { return .none }
+            return request.value(forHTTPHeaderField: "Authorization") == Self.token1 ? .status(401) : .status(200)
+        }
+        let other = Stage { _, _ in .status(200) }
+        let authenticator = TestAuthenticator(
+            expires: { $0.number == 1 },
+            renew: { _, session in
+                _ = try await session.response(for: request("/token"))
+                return NumberedToken(number: 2)
+            })
+        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        let second = NetworkQueue(session: other.session, authentication: authentication)
+        _ = queue.send(request())
+        await stage.transport.waitForSent(1)
+        let waiting = second.send(request())
+        stage.session.invalidateAndCancel()
+        for tries in 1...3 {
+            await authenticator.log.begun.wait(for: min(tries, 2))
+            try await Task.sleep(for: .milliseconds(100))
+            stage.time.advance(by: .seconds(2))
+        }
+        await waiting.finished()
+        #expect(waiting.result?.error == nil)
+    }
 }
