@@ -198,7 +198,9 @@ extension Authentication {
 
     /// Feeds an event to the state and does what it decides; on `queue`.
     private func apply(_ event: (inout State) -> [State.Action]) {
-        let (actions, work) = shared.withLock { decide(&$0, event) }
+        let (old, (actions, work)) = shared.withLock { ($0.state, decide(&$0, event)) }
+        // Nor are credential and errors of the caller's released under the lock.
+        _ = old
         work?.stop()
         perform(actions)
     }

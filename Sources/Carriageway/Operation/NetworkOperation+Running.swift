@@ -551,8 +551,9 @@ extension NetworkOperation {
                 shared.queue = nil
                 shared.session = nil
                 shared.place = nil
+                shared.stamp = nil
             }
-            return (shared.finishObservers, (shared.queue, shared.session, shared.place))
+            return (shared.finishObservers, (shared.queue, shared.session, shared.place, shared.stamp))
         }
         let upstream = takeUpstream()
         if observers.count > 8 {

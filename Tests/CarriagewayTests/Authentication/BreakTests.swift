@@ -295,4 +295,67 @@ struct BreakTests {
         await waiting.finished()
         #expect(waiting.result?.error == nil)
     }
+
+    /// A credential that is an object, and does something when it goes.
+    private final class KeyObject: Sendable {
+        let number: Int
+        let onEnd: @Sendable () -> Void
+
+        init(_ number: Int, onEnd: @escaping @Sendable () -> Void) {
+            self.number = number
+            self.onEnd = onEnd
+        }
+
+        deinit { onEnd() }
+    }
+
+    private struct KeyAuthenticator: Authenticator {
+        let hosts: Set<String> = ["stub.test"]
+        var expires = false
+        let renew: @Sendable () -> KeyObject
+
+        func apply(_ credential: KeyObject, to request: inout URLRequest) {
+            request.setValue("\(credential.number)", forHTTPHeaderField: "Authorization")
+        }
+
+        func refresh(_ credential: KeyObject, over session: NetworkSession) async throws -> KeyObject { renew() }
+
+        func needsRefresh(_ credential: KeyObject, now: ContinuousClock.Instant) -> Bool { expires }
+    }
+
+    @Test("a credential that looks at its authentication when it goes is not let go of under the lock")
+    func endOfCredential() async throws {
+        let stage = Stage { _, _ in .status(200) }
+        let box = Locked<Authentication<KeyAuthenticator>?>(nil)
+        let ends = Counter()
+        let look: @Sendable () -> Void = {
+            _ = box.withLock { $0 }?.credential
+            ends.increment()
+        }
+        let authentication = Authentication(
+            KeyAuthenticator(expires: true, renew: { KeyObject(2, onEnd: {}) }), credential: KeyObject(1, onEnd: look),
+            time: stage.time)
+        box.withLock { $0 = authentication }
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        let operation = queue.send(request())
+        #expect(await comes { operation.result != nil })
+        #expect(await comes { ends.value == 1 })
+        box.withLock { $0 = nil }
+    }
+
+    @Test("an operation that has finished keeps no credential")
+    func finishedKeepsNone() async throws {
+        let stage = Stage { _, _ in .status(200) }
+        let ends = Counter()
+        let end: @Sendable () -> Void = { ends.increment() }
+        let authentication = Authentication(
+            KeyAuthenticator(renew: { KeyObject(2, onEnd: {}) }), credential: KeyObject(1, onEnd: end), time: stage.time
+        )
+        let queue = NetworkQueue(session: stage.session, authentication: authentication)
+        let operation = queue.send(request())
+        await operation.finished()
+        authentication.credential = nil
+        #expect(await comes { ends.value == 1 })
+        withExtendedLifetime(operation) {}
+    }
 }
