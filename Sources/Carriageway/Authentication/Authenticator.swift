@@ -26,7 +26,9 @@ public protocol Authenticator: Sendable {
 
     /// Gets a new credential for an old one.
     ///
-    /// - Parameter session: where to send what is needed, past every queue and without credential.
+    /// - Parameters:
+    ///   - credential: the one that is to be replaced.
+    ///   - session: where to send what is needed, past every queue and without credential.
     /// - Throws: whatever says why there is none. Whether the old one is dropped depends on the error; see
     ///   ``RefreshFailure``.
     func refresh(_ credential: Credential, over session: NetworkSession) async throws -> Credential
@@ -35,12 +37,16 @@ public protocol Authenticator: Sendable {
     ///
     /// Not asked about a credential that has just been received.
     ///
-    /// - Parameter now: the present on the monotonic clock.
+    /// - Parameters:
+    ///   - credential: the one in use.
+    ///   - now: the present on the monotonic clock.
     func needsRefresh(_ credential: Credential, now: ContinuousClock.Instant) -> Bool
 
     /// Whether the response says that the credential is not, or no longer, good; a status of 401 by default.
     ///
-    /// - Parameter data: the response's body.
+    /// - Parameters:
+    ///   - response: status and headers.
+    ///   - data: the response's body.
     func isUnauthorized(_ response: HTTPURLResponse, _ data: Data) -> Bool
 }
 

@@ -65,6 +65,8 @@ public struct OAuth2Authenticator: Authenticator {
     private let parameters: [String: Secret]
 
     /// - Parameters:
+    ///   - tokenURL: the token endpoint.
+    ///   - clientID: the client's name at the server.
     ///   - clientSecret: nil for a public client, which says no more than its name.
     ///   - clientAuthentication: how the secret is sent.
     ///   - grant: how a token is renewed.

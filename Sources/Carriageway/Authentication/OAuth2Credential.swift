@@ -23,7 +23,11 @@ public struct OAuth2Credential: Sendable, Hashable {
     /// A token that is at hand.
     ///
     /// - Parameters:
+    ///   - accessToken: what goes into requests.
+    ///   - refreshToken: what a new one is got for, if there is one.
     ///   - lifetime: from `received` on; nil if it is not known. Negative counts as 0.
+    ///   - scopes: what the token is good for.
+    ///   - tokenType: how it is sent (RFC 6749, section 7.1).
     ///   - received: now, unless the token has been at hand for a while.
     public init(
         accessToken: String, refreshToken: String? = nil, lifetime: Duration? = nil, scopes: Set<String> = [],

@@ -101,7 +101,7 @@ extension NetworkOperation {
     /// Whether the operation can set out before Foundation starts it: it has yet to begin, its request is there, so that no
     /// code of the caller takes part, and it depends on nothing. A subclass may do something of its own at its start.
     var isReadyToBegin: Bool {
-        guard type(of: self) == NetworkOperation.self else { return false }
+        guard !isOfCallersMaking else { return false }
         return shared.withLock { shared in
             guard shared.state.phase == .idle, case .request = shared.source else { return false }
             return shared.dependencies.operations.isEmpty

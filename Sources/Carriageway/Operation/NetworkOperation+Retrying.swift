@@ -19,7 +19,7 @@ extension NetworkOperation {
     /// Asks the caller and the policy what becomes of a failed attempt. Off every queue of the session where code of the
     /// caller takes part; else on the spot, since a hop costs more than the question.
     func judge(_ error: NetworkError, _ round: Int) {
-        let asksCaller = type(of: self) != NetworkOperation.self || retryPolicy.decide != nil
+        let asksCaller = isOfCallersMaking || retryPolicy.decide != nil
         guard asksCaller else { return settle(error, round) }
         DispatchQueue.global().async { self.settle(error, round) }
     }
@@ -27,11 +27,19 @@ extension NetworkOperation {
     private func settle(_ error: NetworkError, _ round: Int) {
         let question = question(after: error)
         let verdict = takingFromBudget(question)
-        apply { shared in
-            shared.state.judged(
-                verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
-                mayRetryEarly: question.mayGoEarly, now: question.now)
+        let judged: @Sendable () -> Void = {
+            self.apply { shared in
+                shared.state.judged(
+                    verdict, of: error, round: round, isIdleConnectionRetry: question.isIdleConnectionLoss,
+                    mayRetryEarly: question.mayGoEarly, now: question.now)
+            }
         }
+        if case .giveUp(let reason) = verdict,
+            recovers(from: error, sent: question.request, notRetried: reason, round, otherwise: judged)
+        {
+            return
+        }
+        judged()
     }
 
     private func question(after error: NetworkError) -> RetryQuestion {
@@ -41,7 +49,8 @@ extension NetworkOperation {
         if failure.request == nil { policy.retriesNonIdempotent = true }
         let request = failure.request ?? state.request ?? URLRequest(url: Self.nowhere)
         let context = RetryContext(error: error, request: request, attempts: state.attempts)
-        let decision = policy.decide?(context) ?? .automatic
+        let asked = policy.decide?(context) ?? .automatic
+        let decision = asked == .automatic ? usualDecision(after: error) : asked
         shared.withLock { $0.failure.policyDecision = decision }
         let session = boundSession
         return RetryQuestion(

@@ -346,6 +346,7 @@ extension NetworkOperation {
     }
 
     private func send(_ request: URLRequest, _ round: Int) {
+        if isWork { return work(request, round) }
         let session = boundSession
         let stamp = shared.withLock { $0.stamp }
         let body: TransportBody
@@ -420,9 +421,24 @@ extension NetworkOperation {
         if isLast { validate(outcome, round) }
     }
 
+    /// The work of an attempt that is no request has ended.
+    func workEnded(
+        _ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, since start: ContinuousClock.Instant,
+        _ round: Int
+    ) {
+        guard shared.withLock({ $0.state.phase == .onWire && $0.state.round == round }) else { return }
+        let outcome = Exchange.Outcome(
+            result: result, head: nil, request: request, isAuthorized: false, methodTaken: nil,
+            timing: Exchange.Timing(start: start))
+        switch result {
+        case .success(let reply): succeed(reply, outcome, round)
+        case .failure(let error): attemptFailed(error, outcome, round, time.now)
+        }
+    }
+
     private func validate(_ outcome: Exchange.Outcome, _ round: Int) {
         let validation = validation
-        if validation.callsOut {
+        if validation.callsOut || inspectsResponse {
             DispatchQueue.global().async { self.attemptEnded(outcome, validation, round) }
         } else {
             attemptEnded(outcome, validation, round)
@@ -438,7 +454,7 @@ extension NetworkOperation {
             let destination = shared.withLock { $0.destination }
             let failure =
                 validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken)
-                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination)
+                ?? emptyDataFailure(reply) ?? missedDestination(reply, destination) ?? fault(in: reply)
             if reply.isTaken, let destination {
                 settle(destination, reply, failure, outcome, round)
             } else if let failure {
@@ -576,8 +592,7 @@ extension NetworkOperation: LaneClient {
             // An operation that has opted out since asks for none: it must not go with that of the attempt before.
             (last, shared.stamp) = (shared.stamp, nil)
             let isPlain =
-                shared.configuration?.value.prepare == nil
-                && shared.authorizer == nil
+                isWork || shared.configuration?.value.prepare == nil && shared.authorizer == nil
             if let last = shared.refusal(of: self, round: round, now: now) {
                 return shared.state.blocked(by: last, round: round)
             }

@@ -15,7 +15,7 @@ extension NetworkOperation {
     /// is special. False if it has to go by itself.
     func joinEqual(round: Int) -> Bool {
         // A subclass may decide otherwise than the leader.
-        guard round == 1, type(of: self) == NetworkOperation.self else { return false }
+        guard round == 1, !isOfCallersMaking, !isWork else { return false }
         let authorizer = shared.withLock { $0.authorizer }
         let logIns = authorizer?.logIns
         let (transfer, request, queue) = shared.withLock { shared -> (SharedTransfer?, URLRequest?, NetworkQueue?) in
@@ -46,7 +46,13 @@ extension NetworkOperation {
 
     /// The transfer that it waited for has brought this.
     func take(_ result: Result<NetworkResponse, NetworkError>, _ attempts: [NetworkAttempt], round: Int) {
-        apply { $0.state.took(result, attempts, round: round) }
+        guard inspectsResponse, case .success(let response) = result else {
+            return apply { $0.state.took(result, attempts, round: round) }
+        }
+        DispatchQueue.global().async {
+            let read = self.fault(of: response).map { .failure($0) } ?? result
+            self.apply { $0.state.took(read, attempts, round: round) }
+        }
     }
 
     /// Makes the operation one whose bytes others count too.

@@ -176,6 +176,21 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         }
     }
 
+    /// Whether ``fault(of:)`` has something to say; it is asked off the session's queues.
+    var inspectsResponse: Bool { false }
+
+    /// Why a response that passed validation is a failure nevertheless, as its value cannot be read; nil if it is none.
+    func fault(of response: NetworkResponse) -> NetworkError? { nil }
+
+    /// Whether an attempt is work of the caller's in place of a request.
+    var isWork: Bool { false }
+
+    /// Does an attempt's work, and says with `workEnded` how it ended.
+    func work(_ request: URLRequest, _ round: Int) {}
+
+    /// What becomes of a failure, where the policy leaves it open.
+    func usualDecision(after error: NetworkError) -> RetryDecision { .automatic }
+
     // MARK: Operation
 
     /// Always true: `start()` returns before the request has ended.

@@ -15,7 +15,7 @@ extension NetworkOperation {
     ///
     /// It never falls back, also when a retry begins anew; a download that goes on from an earlier run begins with what is
     /// there. `totalUnitCount` is -1 while the length is not known, as under a content encoding. Its
-    /// ``Foundation/Progress/bytesPerSecond`` is the speed. Cancelling it cancels the operation; pausing it pauses the
+    /// `bytesPerSecond` is the speed. Cancelling it cancels the operation; pausing it pauses the
     /// transfer where `isPausable` says so, which it does not over `URLSession` on Linux.
     public var progress: Progress { progress(\.download) }
 

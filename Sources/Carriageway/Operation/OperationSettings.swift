@@ -22,10 +22,13 @@ struct OperationSettings {
     var isPlain: Bool {
         retryPolicy == nil && retriesNonIdempotent == nil && generatesIdempotencyKey == nil && validation == nil
             && attemptTimeout == nil && redirects == nil && maxResponseSize == nil && allowsEmptyData
+            && recover == nil
     }
     var isAuthenticated = true
     /// Whose renewal the operation was made in.
     var renewing: Set<ObjectIdentifier> = []
+    /// See ``APIClient/recover``.
+    var recover: (@Sendable (InvalidResponse) async throws -> NetworkResponse?)?
 }
 
 extension NetworkOperation {

@@ -240,6 +240,15 @@ extension OperationState {
         }
     }
 
+    /// The caller has answered in the stead of the response that was refused.
+    mutating func recovered(
+        _ result: Result<NetworkResponse, NetworkError>, notRetried reason: NotRetriedReason, round: Int
+    ) -> [Action] {
+        guard phase == .judging, round == self.round else { return [] }
+        attempts[attempts.count - 1].notRetried = reason
+        return end(result)
+    }
+
     /// The wait before a retry is over.
     mutating func woke(round: Int) -> [Action] {
         guard phase == .backingOff, round == self.round else { return [] }

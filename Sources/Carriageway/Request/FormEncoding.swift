@@ -20,13 +20,9 @@ enum FormEncoding {
                 UInt8(ascii: "_"):
                 bytes.append(byte)
             case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
-            default: bytes += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 0xF)]
+            default: PercentEncoding.append(byte, to: &bytes)
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 }

@@ -78,7 +78,9 @@ public struct RequestBody: Sendable {
     /// The request fails with ``NetworkError/fileError(_:)`` if the file cannot be read, is a folder, or gets shorter
     /// meanwhile. What it gets longer by is not sent.
     ///
-    /// - Parameter contentType: by the name of the file if not given.
+    /// - Parameters:
+    ///   - url: where the file is.
+    ///   - contentType: by the name of the file if not given.
     public static func file(_ url: URL, contentType: String? = nil) -> RequestBody {
         RequestBody(
             content: .file(url), contentType: contentType ?? MediaType.forFile(named: url.lastPathComponent))

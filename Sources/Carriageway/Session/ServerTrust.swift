@@ -52,7 +52,9 @@ public struct ServerTrust: Sendable, Hashable {
 
     /// One for each host, by entries as "api.example.com", "127.0.0.1:8443", "*.example.com"; the most exact entry counts.
     ///
-    /// - Parameter otherwise: for hosts without an entry.
+    /// - Parameters:
+    ///   - trusts: which trust for which entry.
+    ///   - otherwise: for hosts without an entry.
     public static func byHost(_ trusts: [String: ServerTrust], otherwise: ServerTrust = .system) -> ServerTrust {
         ServerTrust(rule: .byHost(trusts, otherwise: otherwise))
     }

@@ -34,14 +34,19 @@
 
             /// Two files in PEM: the certificate, which may be followed by those that signed it, and the key.
             ///
-            /// - Parameter password: of the key's file, if it has one; no description shows it.
+            /// - Parameters:
+            ///   - certificate: where the certificate is.
+            ///   - key: where the key is.
+            ///   - password: of the key's file, if it has one; no description shows it.
             public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
                 ClientCertificate(certificate: certificate, key: key, password: password.map { Secret($0) })
             }
 
             /// One file in PKCS 12 (RFC 7292).
             ///
-            /// - Parameter password: of the file, if it has one; no description shows it.
+            /// - Parameters:
+            ///   - file: where it is.
+            ///   - password: of the file, if it has one; no description shows it.
             public static func pkcs12(_ file: URL, password: String? = nil) -> ClientCertificate {
                 ClientCertificate(certificate: file, key: nil, password: password.map { Secret($0) })
             }

@@ -1,9 +1,16 @@
+import Carriageway
 import Foundation
 
-@testable import Carriageway
-
-/// A clock that stands still until the test moves it.
-final class VirtualTime: TimeSource {
+/// A clock that stands still until a test moves it: for retries, timeouts and renewals without waiting.
+///
+/// ```swift
+/// let time = VirtualTime()
+/// let queue = NetworkQueue(session: NetworkSession(stub: stub, time: time))
+/// let operation = queue.send(request)                // answered with 503
+/// await time.waitForTimers(1)                        // the retry is set
+/// time.advance(by: time.nextDelay ?? .zero)
+/// ```
+public final class VirtualTime: TimeSource {
     private struct State {
         var elapsed = Duration.zero
         var timers: [Int: (due: Duration, action: @Sendable () -> Void)] = [:]
@@ -16,16 +23,29 @@ final class VirtualTime: TimeSource {
     private let start = ContinuousClock.now
     private let startDate = Date(timeIntervalSince1970: 1_000_000_000)
 
-    var elapsed: Duration { state.withLock { $0.elapsed } }
-    var now: ContinuousClock.Instant { start.advanced(by: elapsed) }
-    var date: Date { startDate.addingTimeInterval(elapsed.inSeconds) }
+    /// A clock at its beginning, 9 September 2001 by the calendar.
+    public init() {}
 
-    /// How long until the earliest timer.
-    var nextDelay: Duration? {
+    /// How far it was moved.
+    public var elapsed: Duration { state.withLock { $0.elapsed } }
+
+    /// The present, for delays and deadlines.
+    public var now: ContinuousClock.Instant { start.advanced(by: elapsed) }
+
+    /// The present by the calendar.
+    public var date: Date {
+        let (seconds, attoseconds) = elapsed.components
+        return startDate.addingTimeInterval(Double(seconds) + Double(attoseconds) / 1e18)
+    }
+
+    /// How long until the earliest timer; nil if none is set.
+    public var nextDelay: Duration? {
         state.withLock { state in state.timers.values.map(\.due).min().map { $0 - state.elapsed } }
     }
 
-    func schedule(at instant: ContinuousClock.Instant, action: @escaping @Sendable () -> Void) -> ScheduledTimer {
+    package func schedule(at instant: ContinuousClock.Instant, action: @escaping @Sendable () -> Void)
+        -> ScheduledTimer
+    {
         let due = instant - start
         let (number, ready) = state.withLock { state in
             state.nextNumber += 1
@@ -40,14 +60,14 @@ final class VirtualTime: TimeSource {
     }
 
     /// Moves on, and fires what comes due on the way, in order.
-    func advance(by duration: Duration) {
+    public func advance(by duration: Duration) {
         let target = elapsed + duration
         while true {
             let next: (@Sendable () -> Void)? = state.withLock { state in
                 guard let first = state.timers.min(by: { ($0.value.due, $0.key) < ($1.value.due, $1.key) }),
                     first.value.due <= target
                 else {
-                    state.elapsed = target
+                    state.elapsed = max(state.elapsed, target)
                     return nil
                 }
                 state.elapsed = max(state.elapsed, first.value.due)
@@ -58,8 +78,8 @@ final class VirtualTime: TimeSource {
         }
     }
 
-    /// Returns once so many timers have been set in all.
-    func waitForTimers(_ count: Int) async {
+    /// Returns once so many timers have been set in all, also those that have fired or were taken back since.
+    public func waitForTimers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.setCount < count { state.waiters.append((count, { continuation.resume() })) }
