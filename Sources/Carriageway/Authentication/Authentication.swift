@@ -122,6 +122,8 @@ public final class Authentication<A: Authenticator>: Sendable {
 extension Authentication: RequestAuthorizer {
     func covers(_ url: URL) -> Bool { hosts.cover(url) }
 
+    var logIns: Int { shared.withLock { $0.state.logIns } }
+
     func join(_ place: LaneMembership) {
         shared.withLock { $0.places.append(place) }
         queue.async { self.updateHolds() }
@@ -196,7 +198,9 @@ extension Authentication {
 
     /// Feeds an event to the state and does what it decides; on `queue`.
     private func apply(_ event: (inout State) -> [State.Action]) {
-        let (actions, work) = shared.withLock { decide(&$0, event) }
+        let (old, (actions, work)) = shared.withLock { ($0.state, decide(&$0, event)) }
+        // Nor are credential and errors of the caller's released under the lock.
+        _ = old
         work?.stop()
         perform(actions)
     }
@@ -232,14 +236,14 @@ extension Authentication {
 
     private func renew(_ credential: A.Credential, _ renewal: Int) {
         // Without a session the renewal is over: a credential was set in the meantime.
-        guard let session = shared.withLock({ $0.work.session }) else { return }
+        let (first, places) = shared.withLock { ($0.work.session, $0.places) }
+        guard let first else { return }
+        // Its session may have ended since, while requests wait on another.
+        let session = first.isInvalidated ? places.map(\.session).first { !$0.isInvalidated } ?? first : first
         work(for: renewal) {
             let result: Result<A.Credential, State.Failure>
             do {
-                let renewed = try await Renewing.$isUnderWay.withValue(true) {
-                    try await self.authenticator.refresh(credential, over: session)
-                }
-                result = .success(renewed)
+                result = .success(try await self.authenticator.refresh(credential, over: session))
             } catch {
                 result = .failure(self.failure(error))
             }
@@ -267,7 +271,12 @@ extension Authentication {
     private func work(for renewal: Int, _ body: @escaping @Sendable () async -> Event) {
         // Ahead of other tasks: every request that needs the credential waits for this one, and its time is short. Where
         // many tasks of the usual priority wait for a thread, it would pass before the first step.
-        let task = Task(priority: .high) { report(await body()) }
+        let underWay = Renewing.underWay.union([ObjectIdentifier(self)])
+        let task = Task(priority: .high) {
+            // A credential may have been set since: then nothing of the caller's is called for the old one.
+            guard keep(for: renewal, { _ in }) else { return }
+            report(await Renewing.$underWay.withValue(underWay) { await body() })
+        }
         let isWanted = keep(for: renewal) { $0.task = task }
         if !isWanted { task.cancel() }
     }

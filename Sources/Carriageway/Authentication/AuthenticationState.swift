@@ -65,6 +65,8 @@ struct AuthenticationState<Credential: Sendable> {
     private(set) var credential: Credential?
     /// Counts the credentials; each is another one.
     private(set) var generation = 0
+    /// How often the caller has set a credential, or none.
+    private(set) var logIns = 0
     private var renewal: Renewal?
     private var renewals = 0
     /// A server has turned the current credential down.
@@ -153,6 +155,7 @@ extension AuthenticationState {
     /// The caller sets a credential, or none. A renewal in flight comes to nothing.
     mutating func set(_ credential: Credential?) -> [Action] {
         let isRenewing = renewal != nil
+        logIns += 1
         renewal = nil
         take(credential)
         received = nil

@@ -10,6 +10,9 @@ protocol RequestAuthorizer: AnyObject, Sendable {
     /// Whether the credential goes to this URL.
     func covers(_ url: URL) -> Bool
 
+    /// How often the caller has set the credential: as whom requests are sent, however often it is renewed.
+    var logIns: Int { get }
+
     /// A request that needs the credential has its slot.
     func authorize(over session: NetworkSession, report: @escaping @Sendable (Authorization) -> Void)
 
@@ -49,11 +52,14 @@ struct CredentialStamp: Sendable {
 
 /// A queue's membership in a lane.
 struct LaneMembership: Sendable {
-    let lane: Lane
+    let session: NetworkSession
     let member: Lane.MemberID
+
+    var lane: Lane { session.lane }
 }
 
-/// Marks the task in which a credential is renewed: a request that is made there needs none, else it would wait for itself.
+/// Marks the tasks in which a credential is renewed, or stored: a request that is made there gets none of these
+/// authentications, else it would wait for itself. That of another it gets: so one may be renewed with the other's help.
 enum Renewing {
-    @TaskLocal static var isUnderWay = false
+    @TaskLocal static var underWay: Set<ObjectIdentifier> = []
 }

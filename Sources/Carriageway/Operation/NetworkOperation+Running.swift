@@ -296,10 +296,28 @@ extension NetworkOperation {
         authorizer.authorize(over: session) { authorization in
             switch authorization {
             case .send(let stamp): self.authorized(request, stamp, round)
-            case .wait: self.apply { $0.state.postponed(round: round) }
-            case .fail(let error): self.apply { $0.state.refused(with: error, round: round) }
+            case .wait: self.postpone(round)
+            case .fail(let error):
+                self.returnTurn(round)
+                self.apply { $0.state.refused(with: error, round: round) }
             }
         }
+    }
+
+    /// Back in line, unless the line is gone with the queue's session: an operation with a session of its own, which lives,
+    /// would come back at once, over and over, as long as the renewal takes.
+    private func postpone(_ round: Int) {
+        returnTurn(round)
+        let isLineGone = shared.withLock { $0.queue }?.session.isInvalidated ?? false
+        apply { shared in
+            isLineGone
+                ? shared.state.refused(with: .sessionInvalidated, round: round) : shared.state.postponed(round: round)
+        }
+    }
+
+    /// Nothing is sent in the slot: it costs nothing of the rates.
+    private func returnTurn(_ round: Int) {
+        shared.withLock { $0.queue }?.session.lane.returnTurn(self, round: round)
     }
 
     private func authorized(_ request: URLRequest, _ stamp: CredentialStamp?, _ round: Int) {
@@ -312,8 +330,9 @@ extension NetworkOperation {
 
     /// Who gives the request its credential; nil if it needs none.
     private func authorizer(for request: URLRequest) -> (any RequestAuthorizer)? {
-        let authorizer = shared.withLock { $0.settings.isAuthenticated ? $0.configuration?.authorizer : nil }
-        guard let authorizer, let url = request.url, authorizer.covers(url) else { return nil }
+        guard let authorizer = shared.withLock({ $0.authorizer }), let url = request.url, authorizer.covers(url) else {
+            return nil
+        }
         return authorizer
     }
 
@@ -368,28 +387,32 @@ extension NetworkOperation {
 
     private func exchangeEnded(_ outcome: Exchange.Outcome, _ stamp: CredentialStamp?, _ round: Int) {
         let (authorizer, wasResent) = shared.withLock { ($0.configuration?.authorizer, $0.state.resends > 0) }
-        guard outcome.isAuthorized, let stamp, let authorizer, case .success(let reply) = outcome.result else {
+        guard outcome.isAuthorized, let stamp, let authorizer, let (response, data) = outcome.answer else {
             return validate(outcome, round)
         }
-        authorizer.review(reply.http, reply.data, generation: stamp.generation, wasResent: wasResent) { review in
+        authorizer.review(response, data, generation: stamp.generation, wasResent: wasResent) { review in
             switch review {
             case .leave: self.validate(outcome, round)
-            case .sendAgain: self.sendAgain(after: reply, outcome, round)
+            case .sendAgain: self.sendAgain(after: .endpointError(response, data), outcome, round)
             }
         }
     }
 
     /// The server turned the credential down: once more with another, unless that has been tried often enough.
-    private func sendAgain(after reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
+    private func sendAgain(after error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int) {
         let now = time.now
-        guard outcome.request.httpBodyStream == nil else {
+        let (stream, destination) = shared.withLock { ($0.state.request?.httpBodyStream, $0.destination) }
+        // What a server has acted on before it led on to the 401 must not be asked for twice, nor may a reader that has
+        // got the rejection get another response behind it.
+        guard outcome.methodTaken == nil, destination?.forbidsRetry != true else { return validate(outcome, round) }
+        // A redirect may have left the stream behind; it has been read all the same.
+        guard outcome.request.httpBodyStream == nil, stream == nil else {
             let error = NetworkError.authenticationFailed(AuthenticationError.bodyNotReplayable)
             return attemptFailed(error, outcome, round, now)
         }
         var isLast = false
         tellCircuit(.alive, error: nil)
         apply { shared in
-            let error = NetworkError.endpointError(reply.http, reply.data)
             shared.time(outcome.timing)
             let actions = shared.state.unauthorized(error, round: round, now: now)
             isLast = actions == nil
@@ -405,7 +428,7 @@ extension NetworkOperation {
     ) {
         guard shared.withLock({ $0.state.phase == .onWire && $0.state.round == round }) else { return }
         let outcome = Exchange.Outcome(
-            result: result, hasBegunResponse: false, request: request, isAuthorized: false, methodTaken: nil,
+            result: result, head: nil, request: request, isAuthorized: false, methodTaken: nil,
             timing: Exchange.Timing(start: start))
         switch result {
         case .success(let reply): succeed(reply, outcome, round)
@@ -544,8 +567,9 @@ extension NetworkOperation {
                 shared.queue = nil
                 shared.session = nil
                 shared.place = nil
+                shared.stamp = nil
             }
-            return (shared.finishObservers, (shared.queue, shared.session, shared.place))
+            return (shared.finishObservers, (shared.queue, shared.session, shared.place, shared.stamp))
         }
         let upstream = takeUpstream()
         if observers.count > 8 {
@@ -563,16 +587,40 @@ extension NetworkOperation: LaneClient {
     func laneAdmits(round: Int) {
         let time = time
         let (now, date) = (time.now, time.date)
+        var last: CredentialStamp?
         apply { shared in
+            // An operation that has opted out since asks for none: it must not go with that of the attempt before.
+            (last, shared.stamp) = (shared.stamp, nil)
             let isPlain =
-                isWork
-                || shared.configuration?.value.prepare == nil
-                    && (shared.configuration?.authorizer == nil || !shared.settings.isAuthenticated)
+                isWork || shared.configuration?.value.prepare == nil && shared.authorizer == nil
             if let last = shared.refusal(of: self, round: round, now: now) {
                 return shared.state.blocked(by: last, round: round)
             }
             if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
+        }
+        // It holds the caller's credential, which must not end under the lock.
+        _ = last
+    }
+}
+
+extension NetworkOperation.Shared {
+    /// Who gives the operation's requests their credential, wherever they go; nil if it wants none.
+    var authorizer: (any RequestAuthorizer)? {
+        guard settings.isAuthenticated, let authorizer = configuration?.authorizer,
+            settings.renewing.isEmpty || !settings.renewing.contains(ObjectIdentifier(authorizer))
+        else { return nil }
+        return authorizer
+    }
+}
+
+extension Exchange.Outcome {
+    /// What the server says of the credential: also with a text that is too large, which is no part of it then.
+    fileprivate var answer: (HTTPURLResponse, Data)? {
+        switch result {
+        case .success(let reply): (reply.http, reply.data)
+        case .failure(.responseTooLarge): head.map { ($0, Data()) }
+        case .failure: nil
         }
     }
 }

@@ -16,12 +16,13 @@ extension NetworkOperation {
     func joinEqual(round: Int) -> Bool {
         // A subclass may decide otherwise than the leader.
         guard round == 1, !isOfCallersMaking, !isWork else { return false }
-        let isAuthenticated = isAuthenticated
+        let authorizer = shared.withLock { $0.authorizer }
+        let logIns = authorizer?.logIns
         let (transfer, request, queue) = shared.withLock { shared -> (SharedTransfer?, URLRequest?, NetworkQueue?) in
             guard let queue = shared.queue, shared.configuration?.value.sharesEqualRequests == true, !shared.isLeader,
                 shared.destination == nil, shared.body == nil, shared.settings.isPlain,
                 shared.session === queue.session, let request = shared.state.request, shared.state.phase == .inLine,
-                let key = Coalescer.Key(request, isAuthenticated: isAuthenticated)
+                let key = Coalescer.Key(request, logIns: logIns)
             else { return (nil, nil, nil) }
             let transfer = SharedTransfer(coalescer: queue.coalescer, key: key)
             shared.transfer = transfer

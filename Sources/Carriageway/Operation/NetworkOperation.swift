@@ -87,7 +87,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     ///     ``NetworkSession/shared``.
     public init(_ request: URLRequest, body: RequestBody? = nil, session: NetworkSession? = nil) {
         var shared = Shared()
-        shared.settings.isAuthenticated = !Renewing.isUnderWay
+        shared.settings.renewing = Renewing.underWay
         shared.source = .request(request)
         shared.body = body
         shared.session = session
@@ -108,7 +108,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         request: @escaping @Sendable (NetworkResponse) throws -> URLRequest
     ) {
         var shared = Shared()
-        shared.settings.isAuthenticated = !Renewing.isUnderWay
+        shared.settings.renewing = Renewing.underWay
         shared.source = .after(dependency, build: request)
         shared.session = session
         self.shared = Locked(shared)

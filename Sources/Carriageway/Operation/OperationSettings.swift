@@ -25,6 +25,8 @@ struct OperationSettings {
             && recover == nil
     }
     var isAuthenticated = true
+    /// Whose renewal the operation was made in.
+    var renewing: Set<ObjectIdentifier> = []
     /// See ``APIClient/recover``.
     var recover: (@Sendable (InvalidResponse) async throws -> NetworkResponse?)?
 }

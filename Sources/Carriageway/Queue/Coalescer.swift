@@ -15,17 +15,21 @@ final class Coalescer: Sendable {
         let url: String
         let headers: [String: String]
         let timeout: TimeInterval
-        let isAuthenticated: Bool
+        /// How often a credential had been set, so that nobody gets what was asked for as somebody else; nil if the
+        /// request gets none.
+        let logIns: Int?
+
+        var isAuthenticated: Bool { logIns != nil }
 
         /// Nil for what must not be shared: commands, and what has a body.
-        init?(_ request: URLRequest, isAuthenticated: Bool) {
+        init?(_ request: URLRequest, logIns: Int?) {
             guard request.httpMethod ?? "GET" == "GET", request.httpBody == nil, request.httpBodyStream == nil,
                 let url = request.url
             else { return nil }
             self.url = url.absoluteString
             headers = (request.allHTTPHeaderFields ?? [:]).reduce(into: [:]) { $0[$1.key.lowercased()] = $1.value }
             timeout = request.timeoutInterval
-            self.isAuthenticated = isAuthenticated
+            self.logIns = logIns
         }
     }
 
@@ -54,6 +58,8 @@ final class Coalescer: Sendable {
         adjustPriority(key)
         guard isNew else { return }
         leader.isAuthenticated = key.isAuthenticated
+        // The followers may be of another task than this one.
+        leader.shared.withLock { $0.settings.renewing = [] }
         // Each follower has its own.
         leader.timeout = .longest
         leader.mirrors { [weak self] bytes, total, direction in

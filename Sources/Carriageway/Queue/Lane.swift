@@ -83,6 +83,12 @@ final class Lane: Sendable {
         apply { $0.state.giveBack(ClientID(client), round: round, next: next, now: $1) }
     }
 
+    /// What is to follow is that the client leaves, or gives its slot back.
+    func returnTurn(_ client: any LaneClient, round: Int) {
+        let now = time.now
+        shared.withLock { $0.state.returnTurn(ClientID(client), round: round, now: now) }
+    }
+
     func setPriority(_ priority: Int, of client: any LaneClient) {
         apply { $0.state.setPriority(priority, of: ClientID(client), now: $1) }
     }

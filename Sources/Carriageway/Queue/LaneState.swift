@@ -130,7 +130,8 @@ extension Lane.State {
     /// A client that has a slot is about to use it. If its queue or host has been held in the meantime it goes back to
     /// where it stood in line, and the answer is false.
     mutating func confirm(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> (Bool, [Action]) {
-        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else {
+        // In a closed lane there is no line to go back to: it would be waited in for ever.
+        guard !isClosed, let ticket = tickets[client], ticket.round == round, ticket.isActive else {
             return (true, [])
         }
         let isHostHeld = hosts[ticket.host]?.heldUntil.map { $0 > now } ?? false
@@ -141,15 +142,22 @@ extension Lane.State {
         return (false, admissions(now: now))
     }
 
+    /// A client that has a slot will not use it: the turn that it took of the rates is free for another.
+    mutating func returnTurn(_ client: ClientID, round: Int, now: ContinuousClock.Instant) {
+        guard hasPaces, let ticket = tickets[client], ticket.round == round, ticket.isActive else { return }
+        giveTurnBack(ticket.member, host: ticket.host, now: now)
+    }
+
     /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
     /// again as its round `next`.
     mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
-        guard let ticket = tickets[client], ticket.round == round, ticket.isActive else { return [] }
-        guard !isClosed else {
-            // There is no line any longer: everyone is let through.
-            remove(client, ticket, now: now)
+        let ticket = tickets[client]
+        if isClosed, ticket?.isActive ?? true {
+            // There is no line any longer: everyone is let through, also who never stood in it.
+            if let ticket { remove(client, ticket, now: now) }
             return [.admit(client, round: next)]
         }
+        guard let ticket, ticket.round == round, ticket.isActive else { return [] }
         putBack(client, ticket, round: next)
         return admissions(now: now)
     }

@@ -70,7 +70,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         let member = session.lane.join(
             limit: configuration.maxConcurrentRequests, limitPerHost: configuration.maxConcurrentRequestsPerHost,
             rate: configuration.rateLimit, ratePerHost: configuration.rateLimitPerHost)
-        authorizer?.join(LaneMembership(lane: session.lane, member: member))
+        authorizer?.join(LaneMembership(session: session, member: member))
         let box = ConfigurationBox(
             value: configuration, authorizer: authorizer, observerCount: session.lane.observerCount)
         return (box, member)

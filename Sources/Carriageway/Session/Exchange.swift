@@ -27,7 +27,9 @@ final class Exchange: Sendable {
     struct Outcome: Sendable {
         let result: Result<Reply, NetworkError>
         /// Whether a byte of a response came.
-        let hasBegunResponse: Bool
+        var hasBegunResponse: Bool { head != nil }
+        /// The response as far as it came, also of a body that is too large.
+        let head: HTTPURLResponse?
         /// The request as it was sent last.
         let request: URLRequest
         /// Whether it carried the credential of an ``Authentication``.
@@ -39,7 +41,7 @@ final class Exchange: Sendable {
         /// An exchange that could not begin.
         static func failed(_ error: NetworkError, _ request: URLRequest, at now: ContinuousClock.Instant) -> Outcome {
             Outcome(
-                result: .failure(error), hasBegunResponse: false, request: request, isAuthorized: false,
+                result: .failure(error), head: nil, request: request, isAuthorized: false,
                 methodTaken: nil, timing: Timing(start: now))
         }
     }
@@ -206,7 +208,9 @@ final class Exchange: Sendable {
     private func stamped() throws(NetworkError) -> URLRequest {
         var request = state.withLock { $0.request }
         if let stamp = settings.stamp {
-            let isAuthorized = stamp.apply(&request)
+            // Where a redirect may lead from https to http, the credential goes no further.
+            let isExposed = first.url?.scheme?.lowercased() == "https" && request.url?.scheme?.lowercased() != "https"
+            let isAuthorized = !isExposed && stamp.apply(&request)
             if isAuthorized {
                 request = try RequestCheck.checked(request, takesIPv6: session.transport.takesIPv6Addresses)
             }
@@ -298,7 +302,7 @@ final class Exchange: Sendable {
             }
         state.data = Data()
         return Outcome(
-            result: result, hasBegunResponse: state.response != nil, request: state.sent ?? state.request,
+            result: result, head: state.response, request: state.sent ?? state.request,
             isAuthorized: state.isAuthorized, methodTaken: state.methodTaken, timing: state.timing)
     }
 }
