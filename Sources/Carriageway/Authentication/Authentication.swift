@@ -122,6 +122,11 @@ public final class Authentication<A: Authenticator>: Sendable {
 extension Authentication: RequestAuthorizer {
     func covers(_ url: URL) -> Bool { hosts.cover(url) }
 
+    var loss: NetworkError? {
+        let now = time.now
+        return shared.withLock { $0.state.loss(at: now) }.map { .authenticationFailed($0) }
+    }
+
     var logIns: Int { shared.withLock { $0.state.logIns } }
 
     func join(_ place: LaneMembership) {
@@ -225,10 +230,15 @@ extension Authentication {
     /// As the state is now, not as it was when the action was decided: a credential may have been set since.
     private func updateHolds() {
         let (isHeld, places) = shared.withLock { ($0.state.isHeld, $0.places) }
+        let loss = loss
         for place in places {
             if isHeld {
                 place.lane.hold(.renewing, member: place.member)
             } else {
+                // Those who wait fail at once, also where no slot is free to tell them so.
+                if let loss {
+                    for client in place.lane.clientsWithoutCredential(of: place.member) { client.credentialLost(loss) }
+                }
                 place.lane.release(.renewing, member: place.member)
             }
         }

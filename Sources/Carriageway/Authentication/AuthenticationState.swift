@@ -85,6 +85,13 @@ struct AuthenticationState<Credential: Sendable> {
 
     /// Whether requests that need the credential are to be kept in line.
     var isHeld: Bool { renewal != nil }
+    /// Why a request that waits for the credential gets none; nil if there is one, or one may be had.
+    func loss(at now: ContinuousClock.Instant) -> (any Error)? {
+        guard renewal == nil else { return nil }
+        guard credential != nil else { return refusal ?? AuthenticationError.missingCredential }
+        return outage.flatMap { now < $0.until ? $0.error : nil }
+    }
+
     /// The renewal in flight.
     var renewalInFlight: Int? { renewal?.number }
 }

@@ -13,6 +13,9 @@ protocol RequestAuthorizer: AnyObject, Sendable {
     /// How often the caller has set the credential: as whom requests are sent, however often it is renewed.
     var logIns: Int { get }
 
+    /// Why no request gets the credential now; nil if it can be had, or waited for.
+    var loss: NetworkError? { get }
+
     /// A request that needs the credential has its slot.
     func authorize(over session: NetworkSession, report: @escaping @Sendable (Authorization) -> Void)
 

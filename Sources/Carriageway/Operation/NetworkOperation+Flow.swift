@@ -82,6 +82,11 @@ extension NetworkOperation {
         return circuits?.withLock { $0.refusal(of: host, at: instant) } != nil
     }
 
+    /// The credential that the operation stands in line for cannot be had.
+    func credentialLost(_ error: NetworkError) {
+        apply { $0.state.credentialLost(error) }
+    }
+
     /// The queue's circuit to the host of one in line has been opened.
     func circuitOpened() { _ = endIfCircuitIsOpen() }
 

@@ -203,6 +203,8 @@ extension NetworkOperation {
         }
         guard let place, let request else { return }
         if hasCircuit, endIfCircuitIsOpen() { return }
+        let authorizer = authorizer(for: request)
+        if let loss = authorizer?.loss { return credentialLost(loss) }
         // Off a queue it counts among the connections before it can be taken back.
         if place.queue == nil { place.session.lane.occupy(host: place.host) }
         let isWanted = shared.withLock { shared in
@@ -216,7 +218,7 @@ extension NetworkOperation {
         guard isWanted else { return }
         queue.session.lane.enter(
             self, round: round, member: queue.laneMember, host: place.host,
-            needsCredential: authorizer(for: request) != nil, priority: queuePriority.rawValue)
+            needsCredential: authorizer != nil, priority: queuePriority.rawValue)
         if queue.configurationBox.events.isObserved { noteHold() }
         leaveIfEnded(place)
     }

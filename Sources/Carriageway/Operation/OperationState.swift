@@ -164,6 +164,12 @@ extension OperationState {
         return end(.failure(error))
     }
 
+    /// There is no credential for those who stand in line for it.
+    mutating func credentialLost(_ error: NetworkError) -> [Action] {
+        guard phase == .inLine else { return [] }
+        return end(.failure(error))
+    }
+
     /// Whether word of a slot for the round is not late.
     func awaitsSlot(_ round: Int) -> Bool {
         (phase == .inLine || phase == .confirming) && round == self.round

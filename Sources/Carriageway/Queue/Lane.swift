@@ -4,12 +4,15 @@ protocol LaneClient: AnyObject, Sendable {
     func laneAdmits(round: Int)
     /// The circuit of the client's queue to its host was opened. Called outside every lock.
     func circuitOpened()
+    /// There is no credential for the client. Called outside every lock.
+    func credentialLost(_ error: NetworkError)
     /// What keeps the client off the wire may have changed; only while anybody observes. Called outside every lock.
     func holdsChanged()
 }
 
 extension LaneClient {
     func circuitOpened() {}
+    func credentialLost(_ error: NetworkError) {}
     func holdsChanged() {}
 }
 
@@ -147,6 +150,13 @@ final class Lane: Sendable {
     func clientsInLine(of member: MemberID?, host: String?) -> [any LaneClient] {
         shared.withLock { shared in
             shared.state.clientsInLine(of: member, host: host).compactMap { shared.clients[$0] }
+        }
+    }
+
+    /// Who of a queue waits and needs a credential, in order.
+    func clientsWithoutCredential(of member: MemberID) -> [any LaneClient] {
+        shared.withLock { shared in
+            shared.state.clientsWithoutCredential(of: member).compactMap { shared.clients[$0] }
         }
     }
 

@@ -10,6 +10,12 @@ extension Lane.State {
             .map(\.place).sorted().map(\.client)
     }
 
+    /// Who waits, of one queue, and needs a credential, in order. It looks at all tickets.
+    func clientsWithoutCredential(of member: MemberID) -> [ClientID] {
+        tickets.values.filter { !$0.isActive && $0.member == member && $0.bucket.needsCredential }
+            .map(\.place).sorted().map(\.client)
+    }
+
     /// What keeps a client that waits off the wire; nil if it is nothing but the lack of a slot.
     func obstacle(of client: ClientID, now: ContinuousClock.Instant) -> NetworkEvent.Hold? {
         guard let ticket = tickets[client], !ticket.isActive, let member = members[ticket.member] else { return nil }

@@ -208,6 +208,38 @@ struct AuthenticationLifeTests {
         #expect(log.renewals == 1)
     }
 
+    @Test("those who wait for a renewal that is refused fail at once, also where no slot is free; later ones too")
+    func refusedWithoutSlots() async throws {
+        let proceed = Counter()
+        let stage = Stage { request, _ in request.url?.path == "/busy" ? .none : .status(401) }
+        let authenticator = TestAuthenticator(renew: { _, _ in
+            await proceed.wait(for: 1)
+            throw AuthenticationError.refused("no")
+        })
+        let authentication = Authentication(
+            authenticator, credential: NumberedToken(number: 1), time: stage.time)
+        let queue = NetworkQueue(session: stage.session, authentication: authentication) {
+            $0.maxConcurrentRequests = 1
+        }
+        let waiting = (0..<20).map { _ in queue.send(request()) }
+        await authenticator.log.begun.wait(for: 1)
+        let busy = NetworkOperation(request("/busy"))
+        busy.isAuthenticated = false
+        queue.addOperation(busy)
+        await stage.transport.waitForSent(2)
+        proceed.increment()
+        for operation in waiting {
+            await operation.finished()
+            #expect(operation.result?.error?.name == "authenticationFailed")
+        }
+        let late = queue.send(request())
+        await late.finished()
+        #expect(late.result?.error?.name == "authenticationFailed")
+        #expect(stage.transport.sent.count == 2)
+        stage.transport.complete(2, with: .status(200))
+        #expect(try await busy.response.statusCode == 200)
+    }
+
     @Test("one authentication on two queues of two sessions: one renewal for both")
     func twoQueues() async throws {
         let other = Stage { request, _ in
