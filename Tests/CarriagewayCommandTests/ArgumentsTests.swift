@@ -10,15 +10,6 @@ struct ArgumentsTests {
         return plan
     }
 
-    private func fault(_ words: [String]) -> String? {
-        do throws(UsageError) {
-            _ = try Arguments.parse(words)
-            return nil
-        } catch {
-            return error.text
-        }
-    }
-
     @Test("no words ask for the story")
     func story() throws {
         #expect(try Arguments.parse([]) == .story)
@@ -66,7 +57,7 @@ struct ArgumentsTests {
     @Test("after two dashes nothing is an option")
     func endOfOptions() throws {
         #expect(try plan("--json", "--", "http://a").targets.count == 1)
-        #expect(fault(["--", "--json"])?.contains("no scheme") == true)
+        #expect(usageFault(["--", "--json"])?.contains("no scheme") == true)
     }
 
     @Test("a timeout may be as long as a number can be")
@@ -109,7 +100,7 @@ struct ArgumentsTests {
             (["http://a", "http://b c/"], "URL 2 has spaces or control characters"),
         ] as [([String], String)])
     func faults(words: [String], text: String) {
-        #expect(fault(words)?.contains(text) == true, "\(fault(words) ?? "no fault")")
+        #expect(usageFault(words)?.contains(text) == true, "\(usageFault(words) ?? "no fault")")
     }
 
     @Test(
@@ -121,14 +112,14 @@ struct ArgumentsTests {
             ["http://user:secret@host:99999/"],
         ])
     func secrets(words: [String]) throws {
-        let text = try #require(self.fault(words))
+        let text = try #require(usageFault(words))
         #expect(!text.contains("secret"))
     }
 
     @Test("a message is one short line, whatever was given")
     func oneLine() throws {
         let text = try #require(
-            self.fault(["--retries", "a\nb\u{2028}c\u{1B}[31m" + String(repeating: "x", count: 500)]))
+            usageFault(["--retries", "a\nb\u{2028}c\u{1B}[31m" + String(repeating: "x", count: 500)]))
         #expect(!text.contains { $0.isNewline })
         #expect(!text.contains("\u{1B}"))
         #expect(text.count < 200)

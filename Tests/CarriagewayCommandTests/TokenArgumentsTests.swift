@@ -12,15 +12,6 @@ struct TokenArgumentsTests {
         return plan.token
     }
 
-    private func fault(_ words: [String]) -> String? {
-        do throws(UsageError) {
-            _ = try Arguments.parse(words)
-            return nil
-        } catch {
-            return error.text
-        }
-    }
-
     @Test("without its options there is no token")
     func none() throws {
         #expect(try token(["http://a/"]) == nil)
@@ -61,7 +52,7 @@ struct TokenArgumentsTests {
             (base + ["--client-secrets=s3cret"], "unknown option '--client-secrets'"),
         ] as [([String], String)])
     func faults(words: [String], text: String) throws {
-        let fault = try #require(self.fault(words))
+        let fault = try #require(usageFault(words))
         #expect(fault.contains(text))
         #expect(!fault.contains("s3cret"))
     }

@@ -71,8 +71,8 @@ struct BreakTests {
         #expect(operation.result?.error?.name == "authenticationFailed")
     }
 
-    @Test("a download whose accepted response the authenticator turns down is fetched again, whole")
-    func downloadTurnedDown() async throws {
+    /// A queue whose server answers 200 to a dead token too, and says in a header that it is dead.
+    private static func queueThatIsTurnedDown() -> NetworkQueue {
         let stage = Stage { request, _ in
             let isDead = request.value(forHTTPHeaderField: "Authorization") == Self.token1
             return .status(
@@ -82,7 +82,12 @@ struct BreakTests {
             response.value(forHTTPHeaderField: "X-Login") != nil
         })
         let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
-        let queue = NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+        return NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+    }
+
+    @Test("a download whose accepted response the authenticator turns down is fetched again, whole")
+    func downloadTurnedDown() async throws {
+        let queue = Self.queueThatIsTurnedDown()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         let operation = NetworkOperation(download: request(), to: file)
         queue.addOperation(operation)
@@ -95,16 +100,7 @@ struct BreakTests {
 
     @Test("a reader that has begun to read a response gets no second one behind it")
     func readerTurnedDown() async throws {
-        let stage = Stage { request, _ in
-            let isDead = request.value(forHTTPHeaderField: "Authorization") == Self.token1
-            return .status(
-                200, headers: isDead ? ["X-Login": "please"] : [:], body: Data((isDead ? "log in" : "content").utf8))
-        }
-        let authenticator = TestAuthenticator(judge: { response, _ in
-            response.value(forHTTPHeaderField: "X-Login") != nil
-        })
-        let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: stage.time)
-        let queue = NetworkQueue(session: stage.session, authentication: authentication) { $0.retryPolicy = .never }
+        let queue = Self.queueThatIsTurnedDown()
         var read = Data()
         do {
             for try await chunk in queue.bytes(for: request()) { read += chunk }

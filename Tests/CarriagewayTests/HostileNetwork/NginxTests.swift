@@ -175,7 +175,7 @@ struct NginxTests {
         let script = """
             mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && exec "$2" http2 --url "$3"
             """
-        let trial = try #require(TrialProcess.executable)
+        let trial = try #require(TrialProcess.executable())
         let outcome = try await TrialProcess.run(
             "/usr/bin/unshare",
             ["-m", "sh", "-c", script, "sh", bundle.path, trial.path, RealServer.nginxSecure.url("").absoluteString])

@@ -8,7 +8,7 @@ import Testing
 struct TrialTests {
     @Test("random responses: no trap but the known one, no hang")
     func fuzz() async throws {
-        let trial = try #require(TrialProcess.executable)
+        let trial = try #require(TrialProcess.executable())
         let outcome = try await TrialProcess.run(trial.path, ["fuzz", "--inputs", "2000"])
         #expect(outcome.status == 0, "\(outcome.text)")
     }
@@ -28,7 +28,7 @@ struct TrialTests {
             "5 % loss, 200 ms delay, the link down for two seconds, a port that is silent",
             .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
         func badNetwork() async throws {
-            let trial = try #require(TrialProcess.executable)
+            let trial = try #require(TrialProcess.executable())
             let script = """
                 ip link set lo up && ip tuntap add dev bad0 mode tun && ip addr add 10.9.0.1/24 dev bad0 \
                     && ip link set bad0 up && exec "$1" network

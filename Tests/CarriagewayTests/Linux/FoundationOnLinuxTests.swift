@@ -82,7 +82,7 @@
             "K1 and its like: trailers, and a head that breaks off, kill the process",
             arguments: ["trailers", "cut-head"])
         func deaths(name: String) async throws {
-            let trial = try #require(TrialProcess.executable)
+            let trial = try #require(TrialProcess.executable())
             let outcome = try await TrialProcess.run(trial.path, [name])
             #expect(outcome.status != 0 && outcome.status != 1 && outcome.status != 64, "it lives: \(outcome.text)")
         }

@@ -1,21 +1,21 @@
 import CarriagewayTesting
 import Foundation
 
-/// Runs the program of the trials, `Tests/CarriagewayTrial`, which would take the tests down with it.
+/// Runs programs that would take the tests down with them: `Tests/CarriagewayTrial` and `Tests/CarriagewayProbe`.
 enum TrialProcess {
     struct Outcome {
         let status: Int32
         let text: String
     }
 
-    /// The program, which the package manager puts beside the tests.
-    static var executable: URL? {
+    /// A program of the package, which the package manager puts beside the tests.
+    static func executable(_ name: String = "CarriagewayTrial") -> URL? {
         var folders = [Bundle.main.bundleURL, Bundle.main.executableURL?.deletingLastPathComponent()].compactMap { $0 }
         folders += Bundle.allBundles.map { $0.bundleURL.deletingLastPathComponent() }
         if let path = CommandLine.arguments.first {
             folders.append(URL(fileURLWithPath: path).deletingLastPathComponent())
         }
-        return folders.map { $0.appendingPathComponent("CarriagewayTrial") }
+        return folders.map { $0.appendingPathComponent(name) }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 
