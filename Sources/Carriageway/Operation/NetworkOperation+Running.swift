@@ -34,7 +34,7 @@ struct LinePlace {
     let session: NetworkSession
     let host: String
     var round: Int
-    var entered: ContinuousClock.Instant
+    var entered: Moment
 
     func leave(_ operation: NetworkOperation) {
         if let queue {
@@ -73,13 +73,18 @@ extension NetworkOperation {
     /// The operation sets out before its queue has started it.
     func begin(on queue: NetworkQueue) {
         let deadline = bind(to: queue)
-        apply { $0.state.begin(deadline: deadline) }
+        apply { shared in
+            let actions = shared.state.begin(deadline: deadline)
+            // Foundation refuses elsewhere what is executing before it has it.
+            if NetworkQueue.handsOverLate { shared.isExecuting = shared.state.phase != .ended }
+            return actions
+        }
     }
 
     /// Settles what the operation runs on, unless that is settled.
     ///
     /// - Returns: when it has to end.
-    private func bind(to queue: NetworkQueue?) -> ContinuousClock.Instant? {
+    private func bind(to queue: NetworkQueue?) -> Moment? {
         let timeout: Duration? = shared.withLock { shared in
             guard shared.state.phase == .idle, !shared.state.hasStarted else { return nil }
             shared.queue = queue
@@ -88,7 +93,7 @@ extension NetworkOperation {
             shared.isClaimed = true
             return shared.settings.timeout ?? shared.configuration?.value.timeout
         }
-        return timeout.map { time.now.advanced(by: $0.saturated) }
+        return timeout.map { time.moment.advanced(by: $0.saturated) }
     }
 
     /// Feeds an event to the state under the lock, and does outside what it decides.
@@ -197,7 +202,7 @@ extension NetworkOperation {
         let (place, request, hasCircuit) = shared.withLock { shared in
             let place = shared.session.map {
                 LinePlace(
-                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.now)
+                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.moment)
             }
             return (place, shared.state.request, shared.configuration?.circuits != nil)
         }
@@ -225,7 +230,7 @@ extension NetworkOperation {
 
     /// Back to the place in line, for the next round.
     private func giveBack(_ round: Int, _ next: Int) {
-        let now = time.now
+        let now = time.moment
         let place = shared.withLock { shared in
             shared.place?.entered = now
             return shared.place
@@ -281,7 +286,7 @@ extension NetworkOperation {
         switch request {
         case .success(let request): authorize(request, round)
         case .failure:
-            let now = time.now
+            let now = time.moment
             apply { shared in
                 shared.failure = FailedAttempt()
                 return shared.state.prepared(request, round: round, now: now)
@@ -323,7 +328,7 @@ extension NetworkOperation {
     }
 
     private func authorized(_ request: URLRequest, _ stamp: CredentialStamp?, _ round: Int) {
-        let now = time.now
+        let now = time.moment
         apply { shared in
             if shared.state.round == round { shared.stamp = stamp }
             return shared.state.prepared(.success(request), round: round, now: now)
@@ -355,7 +360,7 @@ extension NetworkOperation {
         do throws(NetworkError) {
             body = try transportBody(of: request)
         } catch {
-            return validate(.failed(error, request, at: time.now), round)
+            return validate(.failed(error, request, at: time.moment), round)
         }
         var settings = exchangeSettings
         settings.stamp = stamp
@@ -402,7 +407,7 @@ extension NetworkOperation {
 
     /// The server turned the credential down: once more with another, unless that has been tried often enough.
     private func sendAgain(after error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int) {
-        let now = time.now
+        let now = time.moment
         let (stream, destination) = shared.withLock { ($0.state.request?.httpBodyStream, $0.destination) }
         // What a server has acted on before it led on to the 401 must not be asked for twice, nor may a reader that has
         // got the rejection get another response behind it.
@@ -425,7 +430,7 @@ extension NetworkOperation {
 
     /// The work of an attempt that is no request has ended.
     func workEnded(
-        _ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, since start: ContinuousClock.Instant,
+        _ result: Result<Exchange.Reply, NetworkError>, of request: URLRequest, since start: Moment,
         _ round: Int
     ) {
         guard shared.withLock({ $0.state.phase == .onWire && $0.state.round == round }) else { return }
@@ -434,7 +439,7 @@ extension NetworkOperation {
             timing: Exchange.Timing(start: start))
         switch result {
         case .success(let reply): succeed(reply, outcome, round)
-        case .failure(let error): attemptFailed(error, outcome, round, time.now)
+        case .failure(let error): attemptFailed(error, outcome, round, time.moment)
         }
     }
 
@@ -448,14 +453,14 @@ extension NetworkOperation {
     }
 
     private func attemptEnded(_ outcome: Exchange.Outcome, _ validation: ResponseValidation, _ round: Int) {
-        let now = time.now
+        let now = time.moment
         switch outcome.result {
         case .failure(let error):
             attemptFailed(error, outcome, round, now)
         case .success(let reply):
             let destination = shared.withLock { $0.destination }
             let failure =
-                validation.failure(of: reply.http, reply.data, isElsewhere: reply.isTaken)
+                validation.failure(of: reply.head, reply.data, isElsewhere: reply.isTaken)
                 ?? emptyDataFailure(reply) ?? missedDestination(reply, destination) ?? fault(in: reply)
             if reply.isTaken, let destination {
                 settle(destination, reply, failure, outcome, round)
@@ -481,7 +486,7 @@ extension NetworkOperation {
         _ outcome: Exchange.Outcome, _ round: Int
     ) {
         destination.settle(isGood: failure == nil) { settled in
-            let now = self.time.now
+            let now = self.time.moment
             if let failure { return self.attemptFailed(failure, outcome, round, now) }
             switch settled {
             case .success(let file):
@@ -494,8 +499,8 @@ extension NetworkOperation {
     }
 
     private func succeed(_ reply: Exchange.Reply, _ outcome: Exchange.Outcome, _ round: Int) {
-        let now = time.now
-        hostSucceeded(status: reply.http.statusCode)
+        let now = time.moment
+        hostSucceeded(status: reply.head.statusCode)
         apply { shared in
             shared.time(outcome.timing)
             return shared.state.succeeded(reply, round: round, now: now)
@@ -503,7 +508,7 @@ extension NetworkOperation {
     }
 
     private func attemptFailed(
-        _ error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int, _ now: ContinuousClock.Instant
+        _ error: NetworkError, _ outcome: Exchange.Outcome, _ round: Int, _ now: Moment
     ) {
         // Before the slot is free: what the server said holds also for the next in line.
         holdHost(of: outcome.request, after: error, now: now)
@@ -523,12 +528,12 @@ extension NetworkOperation {
 
     // MARK: Time
 
-    private func armDeadline(_ instant: ContinuousClock.Instant) {
-        let now = time.now
+    private func armDeadline(_ instant: Moment) {
+        let now = time.moment
         guard instant > now else { return apply { $0.state.deadlineCame(now: now) } }
         let timer = time.schedule(at: instant) { [weak self] in
             guard let self else { return }
-            let now = self.time.now
+            let now = self.time.moment
             self.apply { shared in
                 shared.time(shared.running.exchange?.timing)
                 return shared.state.deadlineCame(now: now)
@@ -562,7 +567,7 @@ extension NetworkOperation {
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
         // Only now: a dependent that is let go here finds this operation finished in Foundation's books too.
-        let (observers, released) = shared.withLock { shared in
+        let (observers, released, isPassed) = shared.withLock { shared in
             defer {
                 shared.finishObservers = []
                 shared.hasToldFinish = true
@@ -571,8 +576,10 @@ extension NetworkOperation {
                 shared.place = nil
                 shared.stamp = nil
             }
-            return (shared.finishObservers, (shared.queue, shared.session, shared.place, shared.stamp))
+            let released = (shared.queue, shared.session, shared.place, shared.stamp)
+            return (shared.finishObservers, released, shared.isPassed)
         }
+        if !isPassed { released.0?.forget(self) }
         let upstream = takeUpstream()
         if observers.count > 8 {
             // Not here: this may be the session's delegate queue, which many dependents must not keep busy.
@@ -588,7 +595,7 @@ extension NetworkOperation {
 extension NetworkOperation: LaneClient {
     func laneAdmits(round: Int) {
         let time = time
-        let (now, date) = (time.now, time.date)
+        let (now, date) = (time.moment, time.date)
         var last: CredentialStamp?
         apply { shared in
             // An operation that has opted out since asks for none: it must not go with that of the attempt before.
@@ -621,7 +628,7 @@ extension Exchange.Outcome {
     fileprivate var answer: (HTTPURLResponse, Data)? {
         switch result {
         case .success(let reply): (reply.http, reply.data)
-        case .failure(.responseTooLarge): head.map { ($0, Data()) }
+        case .failure(.responseTooLarge): head.map { ($0.http, Data()) }
         case .failure: nil
         }
     }
