@@ -63,6 +63,8 @@ public final class Authentication<A: Authenticator>: Sendable {
     /// Gives authorizations, holds and releases one order: so nobody is let through before a hold is in place.
     private let queue = DispatchQueue(label: "carriageway.authentication")
 
+    /// The credential of one account, with the authenticator that sends and renews it.
+    ///
     /// - Parameters:
     ///   - authenticator: its `hosts` are read once.
     ///   - credential: nil while nobody is logged in.
@@ -121,6 +123,14 @@ public final class Authentication<A: Authenticator>: Sendable {
 
 extension Authentication: RequestAuthorizer {
     func covers(_ url: URL) -> Bool { hosts.cover(url) }
+
+    var fault: NetworkError? {
+        // Not named: a URL may have a password in it.
+        hosts.isFaulty
+            ? .invalidRequest(
+                "the authenticator's hosts have something else in them than a name, with a port or not, or *.name")
+            : nil
+    }
 
     var loss: NetworkError? {
         let now = time.now

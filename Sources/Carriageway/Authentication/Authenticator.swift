@@ -18,7 +18,8 @@ public protocol Authenticator: Sendable {
     /// - "127.0.0.1:8080", "[::1]:8080": this port only; "api.example.com:443" includes https URLs without a port.
     /// - "\*.example.com", "\*.example.com:8443": every host below the domain, however deep, not the domain itself.
     ///
-    /// Case does not matter. What is none of these, such as "\*" or a whole URL, matches nothing.
+    /// Case does not matter. With anything else in it, such as "\*" or a whole URL, each request that is to be
+    /// authenticated fails with ``NetworkError/invalidRequest(_:)``.
     var hosts: Set<String> { get }
 
     /// Puts the credential into a request, as a rule into its `Authorization` header.

@@ -116,9 +116,12 @@ enum HostName: Equatable {
 /// All entries of ``Authenticator/hosts``, read once.
 struct HostPatterns {
     private let patterns: [HostPattern]
+    /// Whether an entry is none, so that its credential would be sent nowhere.
+    let isFaulty: Bool
 
     init(_ hosts: Set<String>) {
         patterns = hosts.compactMap(HostPattern.init)
+        isFaulty = patterns.count < hosts.count
     }
 
     /// Whether one of the entries matches the URL. The scheme matters for the port only, where the URL has none.

@@ -10,6 +10,9 @@ protocol RequestAuthorizer: AnyObject, Sendable {
     /// Whether the credential goes to this URL.
     func covers(_ url: URL) -> Bool
 
+    /// What is wrong with the authenticator itself, whatever the request.
+    var fault: NetworkError? { get }
+
     /// How often the caller has set the credential: as whom requests are sent, however often it is renewed.
     var logIns: Int { get }
 

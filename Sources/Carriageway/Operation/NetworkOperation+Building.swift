@@ -25,7 +25,8 @@ extension NetworkOperation {
 
     private func makeRequest() throws(NetworkError) -> URLRequest {
         try checkDependencies()
-        let source = shared.withLock { $0.source }
+        let (source, authorizer) = shared.withLock { ($0.source, $0.authorizer) }
+        if let fault = authorizer?.fault { throw fault }
         var request: URLRequest
         switch source {
         case .request(let given): request = given

@@ -1,3 +1,4 @@
+import CarriagewayTesting
 import Foundation
 import Testing
 
@@ -79,6 +80,24 @@ struct HostPatternTests {
         for url in ["https://api.example.com/", "https://a.example.com/", "http://[::1]/", "http://127.0.0.1/"] {
             #expect(try !covers([text], url))
         }
+    }
+
+    @Test(
+        "hosts with something else in them fail each request that is to be authenticated, and say so",
+        arguments: [["https://api.example.com"], ["api.example.com", "*"], [""]])
+    func faulty(hosts: Set<String>) async throws {
+        let stub = StubTransport()
+        stub.on("/x", .status(200))
+        let authenticator = BearerTokenAuthenticator(hosts: hosts) { _ in "token" }
+        let queue = NetworkQueue(
+            session: NetworkSession(stub: stub), authentication: Authentication(authenticator, credential: "token"))
+        let client = APIClient(baseURL: "https://api.example.com", queue: queue)
+        let error = await failure { () async throws(NetworkError) in try await client.value(for: .get("/x")) }
+        guard case .invalidRequest(let reason) = error else { throw try #require(error) }
+        #expect(reason.hasPrefix("the authenticator's hosts have"))
+        #expect(stub.requests.isEmpty)
+        try await client.send(Endpoint.get("/x").with { $0.isAuthenticated = false })
+        #expect(stub.requests.count == 1)
     }
 
     @Test("no hosts cover nothing")
