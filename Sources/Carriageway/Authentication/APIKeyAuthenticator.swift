@@ -14,6 +14,8 @@ public struct APIKeyAuthenticator: Authenticator {
     /// The name of the header.
     public let header: String
 
+    /// A key for these hosts, in a header of any name.
+    ///
     /// - Parameters:
     ///   - header: a name that a header can have; with another one every request fails with
     ///     ``NetworkError/invalidRequest(_:)``.

@@ -31,6 +31,8 @@ public struct BasicAuthenticator: Authenticator {
     /// Where the credential may go; see ``Authenticator/hosts``.
     public let hosts: Set<String>
 
+    /// Name and password for these hosts.
+    ///
     /// - Parameter hosts: where the credential may go; see ``Authenticator/hosts``.
     public init(hosts: Set<String>) {
         self.hosts = hosts

@@ -20,6 +20,8 @@ public struct BearerTokenAuthenticator: Authenticator {
 
     private let token: @Sendable (NetworkSession) async throws -> String
 
+    /// Tokens for these hosts, got by a closure.
+    ///
     /// - Parameters:
     ///   - hosts: where the token may go; see ``Authenticator/hosts``.
     ///   - token: gets a new token, over the session that it is given. What it throws decides whether the old one is

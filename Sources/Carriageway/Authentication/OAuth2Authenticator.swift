@@ -64,6 +64,8 @@ public struct OAuth2Authenticator: Authenticator {
     private let scopes: [String]
     private let parameters: [String: Secret]
 
+    /// One for a client, a token endpoint, and the hosts that its tokens are for.
+    ///
     /// - Parameters:
     ///   - tokenURL: the token endpoint.
     ///   - clientID: the client's name at the server.

@@ -28,6 +28,8 @@ extension NetworkError: LocalizedError, CustomStringConvertible, CustomReflectab
             "The response from \(Self.place(of: response.http.url)) could not be decoded: \(Self.plainText(of: error))."
         case .deadlineExceeded: "The request did not end within its timeout."
         case .dependencyFailed(let error): "A request that this one depends on failed: \(Self.plainText(of: error))"
+        case .authenticationFailed(AuthenticationError.missingCredential):
+            "The request needs a credential, and none is set."
         case .authenticationFailed(let error): "The credential could not be renewed: \(Self.plainText(of: error))"
         case .inaccessible(let attempts, let last): "No success after \(attempts) attempts. \(last.description)"
         case .sessionInvalidated: "The session was invalidated."

@@ -33,7 +33,7 @@ public enum NetworkError: Error, Sendable {
     case deadlineExceeded
     /// A dependency failed or was cancelled; with the error that began it, also at the end of a long chain.
     case dependencyFailed(any Error)
-    /// The credential could not be renewed.
+    /// There is no credential: none is set, or it could not be renewed.
     case authenticationFailed(any Error)
     /// Every retry was used up: the number of attempts made, and the error of the last.
     indirect case inaccessible(after: Int, last: NetworkError)

@@ -5,9 +5,11 @@ import Foundation
 #endif
 
 extension NetworkResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Status, size, and the number of attempts. The request is left out: its headers hold the credential.
+    /// Status, size or file name, and the number of attempts. The request is left out: its headers hold the credential.
     public var description: String {
-        "NetworkResponse(status \(statusCode), \(data.count) bytes, \(attempts.count) attempts)"
+        let body = fileURL.map { "file \($0.lastPathComponent)" } ?? "\(data.count) bytes"
+        return
+            "NetworkResponse(status \(statusCode), \(body), \(attempts.count) attempt\(attempts.count == 1 ? "" : "s"))"
     }
 
     /// The same as ``description``.

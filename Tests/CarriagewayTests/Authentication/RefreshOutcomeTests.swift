@@ -68,5 +68,7 @@ struct RefreshOutcomeTests {
     func texts() {
         let error = NetworkError.authenticationFailed(AuthenticationError.refused("the key was withdrawn"))
         #expect(error.description == "The credential could not be renewed: the key was withdrawn")
+        let missing = NetworkError.authenticationFailed(AuthenticationError.missingCredential)
+        #expect(missing.description == "The request needs a credential, and none is set.")
     }
 }
