@@ -70,7 +70,8 @@ struct ArticleTests {
             "/orders",
             .data(Data(#"{"detail":"no stock"}"#.utf8), contentType: "application/problem+json", status: 422),
             .empty(409))
-        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) {
+        let session = NetworkSession(configuration: .ephemeral)
+        let queue = NetworkQueue(session: session) {
             $0.maxConcurrentRequests = 16
             $0.timeout = .seconds(60)
         }
@@ -78,7 +79,8 @@ struct ArticleTests {
 
         let ada = try await client.value(for: .get("/users/1", as: User.self))
         let created = try await client.send(.post("/users", as: User.self).sending(User(name: "Grace")))
-        print(created.value, created.statusCode, created.header("Location") ?? "none")
+        print(created.value, created.statusCode)
+        print(created.header("Location") ?? "none")
         #expect(ada.name == "Ada" && created.statusCode == 201 && created.header("Location") == "/users/2")
 
         let search = Endpoint.get("/search", query: [URLQueryItem(name: "q", value: "rock & roll")], as: [User].self)
@@ -90,7 +92,8 @@ struct ArticleTests {
         try await client.send(.delete("/users/1"))
         #expect(maybe == nil)
 
-        let operation = client.send(.get("/users/1", as: User.self)) { result in
+        let show = Endpoint.get("/users/1", as: User.self)
+        let operation = client.send(show) { result in
             print(result.map(\.value))
         }
         operation.queuePriority = .high
@@ -99,7 +102,7 @@ struct ArticleTests {
         for _ in 0..<2 {
             do {
                 try await client.send(.post("/orders").sending(["item": "book"]))
-            } catch NetworkError.endpointError(let response, _) where response.statusCode == 409 {
+            } catch .endpointError(let response, _) where response.statusCode == 409 {
                 print("already there")
             } catch {
                 print(error.problem?.detail ?? error.localizedDescription)
@@ -110,6 +113,36 @@ struct ArticleTests {
         let json = try await client.value(for: .get("/search", as: JSONValue.self))
         print(json[0]["name"].string ?? "nobody")
         #expect(json[0]["name"] == "Rock")
+    }
+
+    @Test("Getting started: a login, and a token that is renewed")
+    func gettingStartedWithLogin() async throws {
+        let (host, tokenRequest) = ("127.0.0.1", URLRequest(url: server.url("/login")))
+        server.on("POST", "/visits", .empty(204))
+        server.on("/private") { request in
+            request.header("Authorization") == "Bearer secret" ? .json(User(name: "Ada")) : .status(401)
+        }
+        let login = client.operation(for: .post("/login", as: Token.self))
+        let profile = client.operation(after: login) {
+            .get("/users/\($0.value.user)", as: User.self)
+        }
+        let visit = client.operation(for: .post("/visits").sending(["page": 1]))
+        visit.addDependency(login)
+        queue.addOperations([visit, profile, login], waitUntilFinished: false)
+        let me = try await profile.value
+        #expect(me.name == "Grace")
+        #expect(try await visit.response.statusCode == 204)
+
+        let authenticator = BearerTokenAuthenticator(hosts: [host]) { session in
+            try await session.response(for: tokenRequest)
+                .decoded(as: Token.self).value
+        }
+        let authentication = Authentication(authenticator, credential: "")
+        let signedIn = APIClient(
+            baseURL: baseURL,
+            queue: NetworkQueue(authentication: authentication))
+        let mine = try await signedIn.value(for: .get("/private", as: User.self))
+        #expect(mine.name == "Ada")
     }
 
     @Test("Operations and dependencies")
