@@ -15,11 +15,14 @@ struct Trial {
             case "soak": try await Soak(arguments).run()
             case "network": try await BadNetwork().run()
             case "http2": try await HTTP2(arguments).run()
+            case "slow-reader": try await LittleMemory(arguments).slowReader()
+            case "small-files": try await LittleMemory(arguments).smallFiles()
+            case "busy-delegate": try await LittleMemory(arguments).busyDelegate()
             case "trailers": try await KnownDeaths.trailers()
             case "cut-head": try await KnownDeaths.cutHead()
             default:
                 say(
-                    "usage: trial fuzz [--inputs n] [--seed n] | fuzz-show --seed n --input n | soak [--requests n] | network | http2 --url …"
+                    "usage: trial fuzz [--inputs n] [--seed n] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url …"
                 )
                 exit(64)
             }

@@ -89,10 +89,13 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-            isInvalidated.withLock { _ in
-                let record = records.withLock { $0[identifier(of: task)] }
-                guard let record, !record.isCancelled else { return }
-                completionHandler(nil)
+            // Whoever has the lock may wait for the queue that waits for this one.
+            DelegateQueue.Hold.shared.urgently {
+                isInvalidated.withLock { _ in
+                    let record = records.withLock { $0[identifier(of: task)] }
+                    guard let record, !record.isCancelled else { return }
+                    completionHandler(nil)
+                }
             }
         #else
             completionHandler(nil)

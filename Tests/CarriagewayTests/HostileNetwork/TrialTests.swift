@@ -4,7 +4,7 @@ import Testing
 
 @testable import Carriageway
 
-/// What needs a process, or a network, of its own: a short run of the fuzzer, a bad network.
+/// What needs a process, or a network, of its own: a short run of the fuzzer, large bodies in little memory, a bad network.
 struct TrialTests {
     @Test("random responses: no trap but the known one, no hang")
     func fuzz() async throws {
@@ -14,6 +14,24 @@ struct TrialTests {
     }
 
     #if os(Linux)
+        @Test(
+            "a slow reader of a gigabyte takes little memory: the network waits, or the stream ends with a clear error",
+            arguments: Wire.all)
+        func slowReader(wire: Wire) async throws {
+            let trial = try #require(TrialProcess.executable())
+            let arguments = ["slow-reader", "--chunks", "5000", "--transport", wire.rawValue]
+            let outcome = try await TrialProcess.run(trial.path, arguments)
+            #expect(outcome.status == 0, "\(outcome.text)")
+            #expect(outcome.text.contains("ended with") == (wire == .urlSession), "\(outcome.text)")
+        }
+
+        @Test("10,000 small files, 32 in flight: all there, no descriptor is left open", arguments: Wire.all)
+        func smallFiles(wire: Wire) async throws {
+            let trial = try #require(TrialProcess.executable())
+            let outcome = try await TrialProcess.run(trial.path, ["small-files", "--transport", wire.rawValue])
+            #expect(outcome.status == 0, "\(outcome.text)")
+        }
+
         /// Why there can be no namespace here; nil if there can.
         private static let obstacle: String? = {
             let check = ChildProcess()
