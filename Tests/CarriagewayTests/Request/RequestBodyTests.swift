@@ -89,6 +89,23 @@ struct RequestBodyTests {
         #expect(operation.attempts.last?.notRetried == .bodyNotReplayable)
     }
 
+    @Test("C31: a request's own stream is not sent a second time after a redirect either, which leaves it behind")
+    func ownStreamRedirected() async throws {
+        server.on("/see", .redirect(to: "/down", status: 303))
+        server.on("/down", .status(503))
+        var request = request("/see")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        let operation = queue.send(request)
+        await operation.finished()
+        #expect(server.requests.map(\.path) == ["/see", "/down"] && server.requests[0].body == Data("x".utf8))
+        #expect(operation.attempts.last?.notRetried == .bodyNotReplayable)
+        // One that can be had anew is.
+        let again = queue.send(self.request("/see"), body: .stream { InputStream(data: Data("y".utf8)) })
+        await again.finished()
+        let bodies = server.requests(to: "/see").dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies == ["y", "y", "y", "y"])
+    }
+
     @Test("a type of the request's own stays; the body takes the place of the request's own")
     func precedence() async throws {
         var request = request()
