@@ -30,6 +30,13 @@ final class FormNode {
         return node
     }
 
+    /// Becomes what the other is.
+    func take(_ other: FormNode) {
+        content = other.content
+        isDictionary = other.isDictionary
+        places = other.places
+    }
+
     func append(_ element: FormNode) {
         guard case .elements(var elements) = content else {
             content = .elements([element])
@@ -163,9 +170,7 @@ private struct Single: SingleValueEncodingContainer {
     func encode(_ value: UInt64) { put(value) }
 
     func encode(_ value: some Encodable) throws {
-        let encoded = try FormNode.encode(value, with: encoder, at: codingPath)
-        node.content = encoded.content
-        node.isDictionary = encoded.isDictionary
+        node.take(try FormNode.encode(value, with: encoder, at: codingPath))
     }
 
     private func put(_ number: some BinaryInteger) { node.content = .text(String(number)) }
