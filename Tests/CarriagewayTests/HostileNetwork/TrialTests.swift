@@ -5,6 +5,8 @@ import Testing
 @testable import Carriageway
 
 /// What needs a process, or a network, of its own: a short run of the fuzzer, large bodies in little memory, a bad network.
+/// One after the other, so that the other tests have something of the machine.
+@Suite(.serialized)
 struct TrialTests {
     @Test("random responses: no trap but the known one, no hang")
     func fuzz() async throws {
