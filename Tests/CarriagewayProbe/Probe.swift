@@ -49,7 +49,7 @@ struct Fault: Error, CustomStringConvertible {
 enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
-    case diskFull, manyFiles, slowReader
+    case diskFull, manyFiles, slowReader, pausedTransfers, noTemporaryFolder, noDescriptors
     case trailers, cutHeads, endedSessions
 
     func run() async throws {
@@ -70,6 +70,9 @@ enum Scenario: String, CaseIterable {
         case .diskFull: try await Self.diskFull()
         case .manyFiles: try await Self.manyFiles()
         case .slowReader: try await Self.slowReader()
+        case .pausedTransfers: try await Self.pausedTransfers()
+        case .noTemporaryFolder: try await Self.noTemporaryFolder()
+        case .noDescriptors: try await Self.noDescriptors()
         case .trailers: try await Self.trailers()
         case .cutHeads: try await Self.cutHeads()
         case .endedSessions: try await Self.endedSessions()

@@ -26,14 +26,15 @@ struct TrialTests {
 
         @Test(
             "5 % loss, 200 ms delay, the link down for two seconds, a port that is silent",
-            .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
-        func badNetwork() async throws {
+            .enabled(if: obstacle == nil, "\(obstacle ?? "")"), arguments: Wire.all)
+        func badNetwork(wire: Wire) async throws {
             let trial = try #require(TrialProcess.executable())
             let script = """
                 ip link set lo up && ip tuntap add dev bad0 mode tun && ip addr add 10.9.0.1/24 dev bad0 \
-                    && ip link set bad0 up && exec "$1" network
+                    && ip link set bad0 up && exec "$1" network --transport "$2"
                 """
-            let outcome = try await TrialProcess.run("/usr/bin/unshare", ["-n", "sh", "-c", script, "sh", trial.path])
+            let outcome = try await TrialProcess.run(
+                "/usr/bin/unshare", ["-n", "sh", "-c", script, "sh", trial.path, wire.rawValue])
             #expect(outcome.status == 0, "\(outcome.text)")
         }
     #endif

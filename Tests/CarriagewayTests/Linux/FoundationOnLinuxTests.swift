@@ -70,6 +70,34 @@
             #expect(await send(address).error?.code == .badURL)
         }
 
+        /// Hears of a task's end, and of metrics if there are any.
+        private final class Listener: NSObject, URLSessionDataDelegate {
+            let metrics = Counter()
+            let ends = Counter()
+
+            func urlSession(
+                _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+            ) {
+                self.metrics.increment()
+            }
+
+            func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                ends.increment()
+            }
+        }
+
+        @Test("C34: there are no metrics")
+        func metrics() async throws {
+            let server = try LoopbackServer()
+            server.on("/", .text("x"))
+            let listener = Listener()
+            let session = URLSession(configuration: .ephemeral, delegate: listener, delegateQueue: nil)
+            for _ in 0..<3 { session.dataTask(with: server.url()).resume() }
+            await listener.ends.wait(for: 3)
+            session.finishTasksAndInvalidate()
+            #expect(listener.metrics.value == 0)
+        }
+
         @Test("two equal protection spaces are different")
         func protectionSpaces() {
             let spaces = (0..<2).map { _ in
@@ -79,8 +107,8 @@
         }
 
         @Test(
-            "K1 and its like: trailers, and a head that breaks off, kill the process",
-            arguments: ["trailers", "cut-head"])
+            "K1 and its like kill the process: trailers, a head that breaks off; K11, K15: a protocol's redirect, a late delegate",
+            arguments: ["trailers", "cut-head", "protocol-redirect", "late-delegate"])
         func deaths(name: String) async throws {
             let trial = try #require(TrialProcess.executable())
             let outcome = try await TrialProcess.run(trial.path, [name])

@@ -131,7 +131,7 @@ struct ProgressTests {
         _ = try await operation.response
     }
 
-    @Test("over real sockets every byte of an upload is counted", arguments: [100_000, 3_000_000])
+    @Test("over real sockets every byte of an upload is counted", .overEveryWire, arguments: [100_000, 3_000_000])
     func upload(count: Int) async throws {
         let server = try LoopbackServer()
         server.on("/up", .text("ok"))
@@ -140,7 +140,7 @@ struct ProgressTests {
         let folder = try TemporaryFolder()
         let file = try folder.file("f", Data.pattern(count))
         for body in [RequestBody.data(Data.pattern(count)), .file(file)] {
-            let queue = NetworkQueue(session: NetworkSession())
+            let queue = NetworkQueue(session: Wire.session())
             let operation = NetworkOperation(put, body: body)
             let progress = operation.uploadProgress
             queue.addOperation(operation)
