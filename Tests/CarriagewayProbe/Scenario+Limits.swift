@@ -60,8 +60,14 @@ extension Scenario {
             $0.retryPolicy = .never
             $0.attemptTimeout = .seconds(5)
         }
-        // Whatever is made once is there.
+        // Whatever is made once is there. Dispatch itself ends the process when it has no descriptor for its first timer, so
+        // one has come before.
         _ = try await queue.data(for: URLRequest(url: server.url()))
+        server.on("/hang", .hang)
+        let hanging = NetworkOperation(URLRequest(url: server.url("/hang")))
+        hanging.attemptTimeout = .milliseconds(20)
+        queue.addOperation(hanging)
+        _ = try? await hanging.response
         let elsewhere = try LoopbackServer()
         elsewhere.on("/", .text("x"))
         var limit = rlimit(rlim_cur: 200, rlim_max: 1_024)

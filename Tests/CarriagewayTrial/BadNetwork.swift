@@ -5,6 +5,9 @@ import Foundation
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
+#if os(Linux)
+    import Glibc
+#endif
 
 /// Requests over a network that loses and delays packets, goes away and comes back. To be run in a network namespace of its
 /// own, with a device that ``PacketMirror`` opens; see `TrialTests`.
@@ -23,6 +26,7 @@ struct BadNetwork {
             server.on("/large", .data(Data(count: 300_000)))
             server.on("/slow", LoopbackServer.Response.text("slow").delayed(.milliseconds(300)))
             let base = "http://10.9.0.2:\(server.port)"
+            try await twoAddresses(port: server.port, mirror)
             try await lossAndDelay(base, mirror)
             try await linkDown(base, mirror)
             try await earlyRetry(base, mirror)
@@ -34,6 +38,26 @@ struct BadNetwork {
             request.httpMethod = method
             if method == "POST" { request.httpBody = Data(count: 20_000) }
             return request
+        }
+
+        /// A host with two addresses, of which the first is silent: the second is tried soon, not when there is no time left.
+        private func twoAddresses(port: Int, _ mirror: PacketMirror) async throws {
+            mirror.set(.init())
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var found: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo("both.test", nil, &hints, &found) == 0, found?.pointee.ai_family == AF_INET6 else {
+                return say("two addresses: skipped, there is no IPv6 here")
+            }
+            freeaddrinfo(found)
+            var request = request("http://both.test:\(port)/small")
+            request.timeoutInterval = 60
+            let started = ContinuousClock.now
+            let data = try await NetworkSession(transport: transport).data(for: request)
+            let took = ContinuousClock.now - started
+            try Fault.unless(data == Data("small".utf8), "not the answer")
+            try Fault.unless(took < .seconds(10), "it took \(took)")
+            say("two addresses, the first silent: answered after \(took)")
         }
 
         /// 5 % of the packets are lost, and each takes 100 ms in each direction: everything arrives.

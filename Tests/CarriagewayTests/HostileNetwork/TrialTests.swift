@@ -29,12 +29,17 @@ struct TrialTests {
             .enabled(if: obstacle == nil, "\(obstacle ?? "")"), arguments: Wire.all)
         func badNetwork(wire: Wire) async throws {
             let trial = try #require(TrialProcess.executable())
+            let folder = try TemporaryFolder()
+            // The device throws away what is IPv6, so of these two addresses one is silent.
+            let hosts = try folder.file(
+                "hosts", Data("127.0.0.1 localhost\n2001:db8:9::2 both.test\n10.9.0.2 both.test\n".utf8))
             let script = """
                 ip link set lo up && ip tuntap add dev bad0 mode tun && ip addr add 10.9.0.1/24 dev bad0 \
-                    && ip link set bad0 up && exec "$1" network --transport "$2"
+                    && ip link set bad0 up && { ip -6 addr add 2001:db8:9::1/64 dev bad0 nodad || true; } \
+                    && mount --bind "$3" /etc/hosts && exec "$1" network --transport "$2"
                 """
             let outcome = try await TrialProcess.run(
-                "/usr/bin/unshare", ["-n", "sh", "-c", script, "sh", trial.path, wire.rawValue])
+                "/usr/bin/unshare", ["-n", "-m", "sh", "-c", script, "sh", trial.path, wire.rawValue, hosts.path])
             #expect(outcome.status == 0, "\(outcome.text)")
         }
     #endif

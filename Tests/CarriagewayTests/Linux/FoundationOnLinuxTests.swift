@@ -70,10 +70,23 @@
             #expect(await send(address).error?.code == .badURL)
         }
 
-        /// Hears of a task's end, and of metrics if there are any.
+        /// Hears what comes of tasks, and wants none of it.
         private final class Listener: NSObject, URLSessionDataDelegate {
             let metrics = Counter()
             let ends = Counter()
+            let bytes = Locked(0)
+            let errors = Counter()
+
+            func urlSession(
+                _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+                completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+            ) {
+                completionHandler(.cancel)
+            }
+
+            func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+                bytes.withLock { $0 += data.count }
+            }
 
             func urlSession(
                 _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
@@ -82,20 +95,26 @@
             }
 
             func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                if error != nil { errors.increment() }
                 ends.increment()
             }
         }
 
-        @Test("C34: there are no metrics")
-        func metrics() async throws {
+        @Test(
+            "C34: a response that is to be cancelled is not, a delegate of the task hears nothing, there are no metrics"
+        )
+        func delegates() async throws {
             let server = try LoopbackServer()
-            server.on("/", .text("x"))
-            let listener = Listener()
+            server.on("/", .data(Data(count: 10_000)))
+            let (listener, own) = (Listener(), Listener())
             let session = URLSession(configuration: .ephemeral, delegate: listener, delegateQueue: nil)
-            for _ in 0..<3 { session.dataTask(with: server.url()).resume() }
-            await listener.ends.wait(for: 3)
+            let task = session.dataTask(with: server.url())
+            task.delegate = own
+            task.resume()
+            await listener.ends.wait(for: 1)
             session.finishTasksAndInvalidate()
-            #expect(listener.metrics.value == 0)
+            #expect(listener.bytes.withLock { $0 } == 10_000 && listener.errors.value == 0)
+            #expect(own.ends.value == 0 && listener.metrics.value == 0 && own.metrics.value == 0)
         }
 
         @Test("two equal protection spaces are different")

@@ -51,7 +51,7 @@ struct TimingTests {
         #expect(unsent.attempts.count == 1 && unsent.attempts[0].timing == nil)
     }
 
-    @Test("over the wire: redirects, bytes of the bodies, each attempt its own", .overEveryWire)
+    @Test("C34: over the wire, by our own clock: redirects, bytes of the bodies, each attempt its own", .overEveryWire)
     func overTheWire() async throws {
         let server = try LoopbackServer()
         server.on("/old", .status(503), .redirect(to: "/new", status: 307))

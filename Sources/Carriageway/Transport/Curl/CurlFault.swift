@@ -70,9 +70,15 @@
         private var received: URLError.Code {
             if asksForCertificate { return .clientCertificateRequired }
             if isHeadTooLarge { return .cannotParseResponse }
+            if isRefusedTunnel { return .cannotConnectToHost }
             let text = text.lowercased()
             return ["chunk", "hexadecimal", "malformed", "invalid"].contains { text.contains($0) }
                 ? .cannotParseResponse : .networkConnectionLost
+        }
+
+        /// The proxy said no to `CONNECT`, in the words of versions before and after 7.87.
+        private var isRefusedTunnel: Bool {
+            text.hasPrefix("CONNECT tunnel failed") || text.hasSuffix("from proxy after CONNECT")
         }
 
         private var asksForCertificate: Bool { text.contains("certificate required") }

@@ -113,7 +113,8 @@
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERT, own.certificate.path))
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERTTYPE, own.key == nil ? "P12" : "PEM"))
             if let key = own.key { codes.append(cwcurl_set_text(easy, CWCURL_SSLKEY, key.path)) }
-            if let password = own.password { codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, password.text)) }
+            // Without any, OpenSSL would ask for one at the terminal, and the thread would wait for an answer.
+            codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, own.password?.text ?? ""))
             return codes
         }
 
