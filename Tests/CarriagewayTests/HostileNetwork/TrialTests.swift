@@ -18,7 +18,7 @@ struct TrialTests {
         private static let obstacle: String? = {
             let check = ChildProcess()
             check.executableURL = URL(fileURLWithPath: "/bin/sh")
-            check.arguments = ["-c", "unshare -n sh -c 'ip tuntap add dev t0 mode tun' >/dev/null 2>&1"]
+            check.arguments = ["-c", "unshare -n -m sh -c 'ip tuntap add dev t0 mode tun' >/dev/null 2>&1"]
             guard (try? check.run()) != nil else { return "no shell" }
             check.waitUntilExit()
             return check.terminationStatus == 0 ? nil : "no network namespace with a TUN device (unshare, ip, root)"
