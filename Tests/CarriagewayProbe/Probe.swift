@@ -50,7 +50,7 @@ enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
     case diskFull, manyFiles, slowReader, pausedTransfers, noTemporaryFolder, noDescriptors
-    case trailers, cutHeads, endedSessions
+    case trailers, cutHeads, endedSessions, foldedHeads
 
     func run() async throws {
         switch self {
@@ -76,6 +76,7 @@ enum Scenario: String, CaseIterable {
         case .trailers: try await Self.trailers()
         case .cutHeads: try await Self.cutHeads()
         case .endedSessions: try await Self.endedSessions()
+        case .foldedHeads: try await Self.foldedHeads()
         }
     }
 }

@@ -22,7 +22,7 @@ struct Trial {
             case "late-delegate": try await KnownDeaths.lateDelegate()
             default:
                 say(
-                    "usage: trial fuzz [--inputs n] [--seed n] | fuzz-show --seed n --input n | soak [--requests n] | network | http2 --url …"
+                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | network | http2 --url …"
                 )
                 exit(64)
             }

@@ -42,6 +42,9 @@ struct ResponseFaultTests {
         ("bytes that are no HTTP", bytes("this is not HTTP\r\n\r\n")),
         ("a status line without numbers", bytes("HTTP/1.1 abc OK\r\n\r\n")),
         ("a header line of 200 KB", bytes(ok + "X-Long: \(long)\r\n\r\n")),
+        ("a header line without a colon", bytes(ok + "Content-Length\r\nX-A: b\r\n\r\n")),
+        ("a header line with a NUL", bytes(ok + "X\0A: b\r\nX-A: b\r\n\r\n")),
+        ("a version that there is not", bytes("HTTP/7.1 200 OK\r\nX-A: b\r\n\r\nx")),
         ("a Content-Length that is no number", bytes(ok + "Content-Length: many\r\n\r\nbody")),
         ("a chunk size that is no number", bytes(ok + "Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n0\r\n\r\n")),
     ].map { Fault(name: $0, response: $1, code: .cannotParseResponse, isTransient: false) }

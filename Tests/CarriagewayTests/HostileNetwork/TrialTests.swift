@@ -6,10 +6,11 @@ import Testing
 
 /// What needs a process, or a network, of its own: a short run of the fuzzer, a bad network.
 struct TrialTests {
-    @Test("random responses: no trap but the known one, no hang")
-    func fuzz() async throws {
+    @Test("random responses: no trap but the known one of URLSession, no hang", arguments: Wire.all)
+    func fuzz(wire: Wire) async throws {
         let trial = try #require(TrialProcess.executable())
-        let outcome = try await TrialProcess.run(trial.path, ["fuzz", "--inputs", "2000"])
+        let outcome = try await TrialProcess.run(
+            trial.path, ["fuzz", "--inputs", "2000", "--transport", wire.rawValue])
         #expect(outcome.status == 0, "\(outcome.text)")
     }
 

@@ -24,7 +24,7 @@ struct ProcessDeathTests {
             "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
             "oddHeaders", "basicChallenge", "cancelQueued", "longChain", "addedTwice", "barrierAndCancelled",
             "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "slowReader", "pausedTransfers",
-            "noTemporaryFolder", "noDescriptors",
+            "noTemporaryFolder", "noDescriptors", "foldedHeads",
         ])
     func scenario(name: String) async throws {
         try await run([name])
@@ -38,6 +38,7 @@ struct ProcessDeathTests {
                 "oddHeaders", "basicChallenge", "blockedHandlers", "releasedQueue", "trailers", "cutHeads",
                 "endedSessions", "addedTwice", "barrierAndCancelled", "diskFull",
                 "manyFiles", "pausedTransfers", "noTemporaryFolder", "noDescriptors",
+                "foldedHeads",
             ])
         func scenarioOverCurl(name: String) async throws {
             try await run([name, "curl"])

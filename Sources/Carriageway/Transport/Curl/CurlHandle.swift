@@ -4,7 +4,7 @@
 
     /// An easy handle of libcurl's with the transfer that it makes; used for one after the other.
     final class CurlHandle {
-        let easy: OpaquePointer
+        private(set) var easy: OpaquePointer
         var transfer: CurlTransfer?
         private unowned let loop: CurlLoop
         private let settings: CurlSettings
@@ -12,6 +12,7 @@
         /// Whether more is set than what every transfer sets for itself.
         private var isSpecial = true
         private var isSecure = false
+        private var isUsed = false
 
         private static let errorSize = 256
         /// The most that is handed on at once, in bytes.
@@ -34,6 +35,13 @@
             let request = transfer.request
             self.transfer = transfer
             errorText[0] = 0
+            if isUsed, CurlLibrary.remembersHeaders {
+                guard let fresh = cwcurl_easy_make() else { return CWCURL_OUT_OF_MEMORY }
+                cwcurl_easy_free(easy)
+                easy = fresh
+                isSpecial = true
+            }
+            isUsed = true
             if isSpecial {
                 cwcurl_easy_reset(easy)
                 let code = setUp()

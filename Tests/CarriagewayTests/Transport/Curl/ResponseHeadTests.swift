@@ -22,6 +22,7 @@
                 ("HTTP/1.1 200 OK\r\n\r\n", 200, "HTTP/1.1"), ("HTTP/1.1 404\r\n\r\n", 404, "HTTP/1.1"),
                 ("HTTP/2 204 \r\n\r\n", 204, "HTTP/2"), ("HTTP/1.0  599 x y\n\n", 599, "HTTP/1.0"),
                 ("\r\nHTTP/1.1 200\r\n\r\n", 200, "HTTP/1.1"),
+                ("http/1.1 200\r\n\r\n", 200, "http/1.1"),
             ])
         func statusLines(text: String, status: Int, version: String) {
             let head = head(text)
@@ -38,6 +39,13 @@
         func oddLines() {
             let fields = head("HTTP/1.1 200 OK\n folded\nno colon\n: no name\nA: b\n  c\n\td\nE: f\n\n").fields
             #expect(fields == ["A": "b c d", "E": "f"])
+        }
+
+        @Test("a CR within a line is a blank (RFC 9112, section 2.2), and no end; one at its beginning is")
+        func carriageReturns() {
+            let read = head("HTTP/1.1 200 O\rK\r\nA: b\rc\r\nD: \re\r\r\n\r\n")
+            #expect(read.isComplete && read.fields == ["A": "b c", "D": "e"])
+            #expect(head("HTTP/1.1 200\r\nA: b\r\n\rC: d\r\n").isComplete)
         }
 
         @Test("fields of one name are joined under the spelling that came first")
