@@ -39,15 +39,15 @@
                 guard let fresh = cwcurl_easy_make() else { return CWCURL_OUT_OF_MEMORY }
                 cwcurl_easy_free(easy)
                 easy = fresh
-                isSpecial = true
+                (isSpecial, isUsed) = (true, false)
             }
-            isUsed = true
             if isSpecial {
-                cwcurl_easy_reset(easy)
+                if isUsed { cwcurl_easy_reset(easy) }
                 let code = setUp()
                 guard code == 0 else { return code }
                 isSpecial = false
             }
+            isUsed = true
             if isSecure != request.isSecure {
                 isSecure = request.isSecure
                 setProxy()
