@@ -48,6 +48,27 @@ struct ProgressTests {
         #expect(down.completedUnitCount == 50 && down.totalUnitCount == 50 && down.isFinished)
     }
 
+    @Test("what is said late does not take back what was said after it; many threads may say and ask at once")
+    func threads() {
+        var transfer = TransferProgress()
+        let progress = transfer.asked { Progress.discreteProgress(totalUnitCount: -1) }
+        let start = ContinuousClock.now
+        _ = transfer.moved(0, of: 50, at: start)
+        _ = transfer.moved(10, of: 50, at: start + .seconds(1))
+        let late = transfer.update()
+        _ = transfer.moved(50, of: 50, at: start + .seconds(2))
+        let end = transfer.completed()
+        end?.perform()
+        late?.perform()
+        #expect(progress.completedUnitCount == 50 && progress.isFinished)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<2_000 {
+                end?.perform()
+                #expect(progress.bytesPerSecond != nil)
+            }
+        }
+    }
+
     @Test("the total is unknown under a content encoding, and the speed is told")
     func unknownTotal() async throws {
         let stage = Stage()

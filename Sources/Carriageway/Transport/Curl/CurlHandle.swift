@@ -180,10 +180,10 @@
 
         // MARK: Called by libcurl
 
-        func receivedHead(_ line: UnsafeRawBufferPointer) -> Int {
+        func receivedHead(_ bytes: UnsafeRawBufferPointer) -> Int {
             guard let transfer else { return 0 }
             transfer.lastActivity = loop.now
-            switch transfer.head.add(line: line) {
+            switch transfer.head.add(bytes) {
             case .tooLarge:
                 let reason = "the head of the response is larger than \(ResponseHead.limit) bytes"
                 transfer.failure = .urlError(.curl(.cannotParseResponse, reason, transfer.request.url))
@@ -191,7 +191,7 @@
             case .complete: loop.mark(self, transfer)
             case .incomplete: break
             }
-            return line.count
+            return bytes.count
         }
 
         func receivedBody(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -36,6 +36,19 @@ struct ResponseHead {
 
     var isComplete: Bool { place == .end }
 
+    /// Takes one line or more, with their ends: libcurl hands them out one by one, but all together those that came while
+    /// the transfer was paused.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) -> Progress {
+        var progress = Progress.incomplete
+        var start = 0
+        while start < bytes.count, progress != .tooLarge {
+            let end = (start..<bytes.count).first { bytes[$0] == 0x0A } ?? bytes.count - 1
+            progress = add(line: UnsafeRawBufferPointer(rebasing: bytes[start...end]))
+            start = end + 1
+        }
+        return progress
+    }
+
     /// Takes a line, with its end or without.
     mutating func add(line: UnsafeRawBufferPointer) -> Progress {
         guard place != .end else { return .complete }

@@ -29,6 +29,23 @@
             #expect(head.isComplete && head.status == status && head.version == version)
         }
 
+        @Test("lines may come together, with those of informational responses and with what follows the head")
+        func together() {
+            let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\nD: e\r\n\r\nF: g\r\n"
+            for length in 1...text.utf8.count {
+                var head = ResponseHead()
+                var bytes = Array(text.utf8)[...]
+                while !bytes.isEmpty {
+                    // Whole lines, of at least so many bytes.
+                    let least = bytes.startIndex + min(length, bytes.count) - 1
+                    let end = bytes[least...].firstIndex(of: 0x0A) ?? bytes.endIndex - 1
+                    _ = Array(bytes[...end]).withUnsafeBytes { head.add($0) }
+                    bytes = bytes[(end + 1)...]
+                }
+                #expect(head.isComplete && head.status == 200 && head.fields == ["A": "b c", "D": "e"])
+            }
+        }
+
         @Test("blanks around a value do not count, and there may be none or no value")
         func blanks() {
             let fields = head("HTTP/1.1 200\r\nA:b\r\nC:   d \t\r\nE:\r\nF:  \r\nG : h\r\n\r\n").fields
