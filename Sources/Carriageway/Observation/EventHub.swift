@@ -117,7 +117,8 @@ final class EventHub: Sendable {
             // They came after the last that found room.
             batch.observe(
                 NetworkEvent(
-                    operation: 0, kind: .missed(batch.missed), method: "", url: "", attempt: 0, instant: last.instant,
+                    operation: 0, kind: .missed(batch.missed), method: "", url: "", attempt: 0,
+                    instant: last.moment.instant,
                     date: last.date))
         }
     }

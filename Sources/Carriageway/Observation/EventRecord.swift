@@ -10,12 +10,12 @@ struct EventRecord {
     let kind: NetworkEvent.Kind
     let request: URLRequest?
     let attempt: Int
-    let instant: ContinuousClock.Instant
+    let moment: Moment
     let date: Date
 
     func event(masking mask: SecretMask) -> NetworkEvent {
         NetworkEvent(
             operation: operation, kind: kind, method: request.map { $0.httpMethod ?? "GET" } ?? "",
-            url: request?.url.map { mask.masked($0) } ?? "", attempt: attempt, instant: instant, date: date)
+            url: request?.url.map { mask.masked($0) } ?? "", attempt: attempt, instant: moment.instant, date: date)
     }
 }

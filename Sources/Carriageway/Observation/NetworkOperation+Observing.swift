@@ -48,7 +48,7 @@ extension NetworkOperation {
         let mask = shared.withLock { $0.configuration?.value.secretMask } ?? .standard
         return { [weak self] sight in
             switch sight {
-            case .response(let response): self?.note(.response(status: response.statusCode), round: round)
+            case .response(let status): self?.note(.response(status: status), round: round)
             case .redirect(let status, let request):
                 let url = request.url.map { mask.masked($0) } ?? ""
                 self?.note(.redirect(status: status, to: url), round: round, request: request)
@@ -123,7 +123,7 @@ extension NetworkOperation.Shared {
                 note(.onWire, of: request, in: observers)
             case .sleep(let instant, _):
                 guard let error = state.lastFailure else { continue }
-                let delay = instant - (session?.time.now ?? instant)
+                let delay = instant - (session?.time.moment ?? instant)
                 note(.retry(after: max(delay, .zero), because: error), in: observers)
             case .deliver:
                 guard let result = state.result else { continue }
@@ -158,7 +158,7 @@ extension NetworkOperation.Shared {
         observers.note(
             EventRecord(
                 operation: identifier, kind: kind, request: memory.request,
-                attempt: state.attempts.count + (isOver ? 0 : 1), instant: time.now, date: time.date))
+                attempt: state.attempts.count + (isOver ? 0 : 1), moment: time.moment, date: time.date))
     }
 }
 

@@ -45,7 +45,7 @@ struct TransferProgress {
     /// So many bytes have gone by in this attempt, of so many; -1 if that is not known.
     ///
     /// - Returns: how much was added, and whether somebody has to be told.
-    mutating func moved(_ count: Int64, of total: Int64, at instant: ContinuousClock.Instant) -> (
+    mutating func moved(_ count: Int64, of total: Int64, at instant: Moment) -> (
         bytes: Int64, expected: Int64, isDue: Bool
     ) {
         let before = (bytes, expected)

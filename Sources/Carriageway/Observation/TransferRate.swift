@@ -4,10 +4,10 @@ struct TransferRate {
     private static let span = Duration.seconds(5)
     private static let step = Duration.milliseconds(100)
 
-    private var samples: [(instant: ContinuousClock.Instant, bytes: Int64)] = []
+    private var samples: [(instant: Moment, bytes: Int64)] = []
 
     /// So many bytes have come in all; fewer than before is a new beginning.
-    mutating func add(_ bytes: Int64, at instant: ContinuousClock.Instant) {
+    mutating func add(_ bytes: Int64, at instant: Moment) {
         if let last = samples.last, bytes < last.bytes { samples = [] }
         // Two that are close together count as one, the later.
         if samples.count > 1, instant - samples[samples.count - 2].instant < Self.step { samples.removeLast() }

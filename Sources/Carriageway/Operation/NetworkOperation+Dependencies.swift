@@ -108,9 +108,12 @@ extension NetworkOperation {
         }
     }
 
-    /// The queue hands the operation to Foundation.
-    func markPassed() {
-        shared.withLock { $0.isPassed = true }
+    /// The queue is about to hand the operation to Foundation. False if it has ended, and Foundation is to have nothing of it.
+    func markPassed() -> Bool {
+        shared.withLock { shared in
+            shared.isPassed = shared.state.handOver()
+            return shared.isPassed
+        }
     }
 
     /// A queue takes the operation. False if it, or another, has done so before, or the operation has started.

@@ -5,7 +5,7 @@ extension NetworkOperation {
     // MARK: Early retry
 
     /// Sleeps until a retry is due, unless there is a sign before that it may succeed.
-    func sleep(until instant: ContinuousClock.Instant, _ round: Int) {
+    func sleep(until instant: Moment, _ round: Int) {
         let timer = time.schedule(at: instant) { self.wake(round) }
         let (mayGoEarly, host) = shared.withLock { shared in
             let isOn = shared.configuration?.value.retriesEarly ?? true
@@ -59,7 +59,7 @@ extension NetworkOperation {
             ($0.configuration?.circuits, $0.state.host, $0.queue)
         }
         guard let circuits else { return }
-        let now = time.now
+        let now = time.moment
         let error = error ?? .urlError(URLError(.badServerResponse))
         let isOpened = circuits.withLock {
             $0.ended(ObjectIdentifier(self), to: host, sign: sign, error: error, now: now)
@@ -77,7 +77,7 @@ extension NetworkOperation {
     }
 
     /// Whether the circuit lets a retry go after its wait.
-    func isCircuitOpen(at instant: ContinuousClock.Instant) -> Bool {
+    func isCircuitOpen(at instant: Moment) -> Bool {
         let (circuits, host) = shared.withLock { ($0.configuration?.circuits, $0.state.host) }
         return circuits?.withLock { $0.refusal(of: host, at: instant) } != nil
     }
@@ -92,7 +92,7 @@ extension NetworkOperation {
 
     /// Ends the operation if it stands in line for a host to which the circuit is open.
     func endIfCircuitIsOpen() -> Bool {
-        let now = time.now
+        let now = time.moment
         var isOpen = false
         apply { shared in
             guard let circuits = shared.configuration?.circuits, shared.state.awaitsSlot(shared.state.round),
@@ -107,7 +107,7 @@ extension NetworkOperation {
 
 extension NetworkOperation.Shared {
     /// Why the queue's circuit lets an operation that has just got its slot not pass; if it does it may be the probe.
-    func refusal(of operation: NetworkOperation, round: Int, now: ContinuousClock.Instant) -> NetworkError? {
+    func refusal(of operation: NetworkOperation, round: Int, now: Moment) -> NetworkError? {
         guard let circuits = configuration?.circuits, state.awaitsSlot(round) else { return nil }
         return circuits.withLock { $0.admit(ObjectIdentifier(operation), to: state.host, now: now) }
     }

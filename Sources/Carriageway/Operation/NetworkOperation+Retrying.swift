@@ -60,7 +60,7 @@ extension NetworkOperation {
             isPartlyDelivered: shared.withLock { $0.destination }?.forbidsRetry ?? false,
             methodTaken: failure.methodTaken, hasRetriedIdleConnection: state.hasRetriedIdleConnection, budget: budget,
             spent: session.spending.withLock { $0.spent[state.host, default: 0] },
-            now: session.time.now, date: session.time.date, deadline: state.deadline, random: session.random())
+            now: session.time.moment, date: session.time.date, deadline: state.deadline, random: session.random())
     }
 
     private func takingFromBudget(_ question: RetryQuestion) -> RetryVerdict {
@@ -80,7 +80,7 @@ extension NetworkOperation {
     }
 
     /// After 429 and 503 with `Retry-After` the others in line for the host wait too.
-    func holdHost(of request: URLRequest, after error: NetworkError, now: ContinuousClock.Instant) {
+    func holdHost(of request: URLRequest, after error: NetworkError, now: Moment) {
         guard let response = error.response, response.statusCode == 429 || response.statusCode == 503 else { return }
         let session = boundSession
         guard let delay = RetryAfter.delay(in: response, now: session.time.date), delay > .zero,

@@ -66,7 +66,7 @@ extension NetworkOperation {
     /// Bytes of the transfer that the operation waits for have gone by. The leader has told the queue.
     func mirror(_ bytes: Int64, of total: Int64, _ direction: TransferDirection) {
         let session = boundSession
-        let now = session.time.now
+        let now = session.time.moment
         let path = Self.path(direction)
         let isDue = shared.withLock { $0[keyPath: path].moved(bytes, of: total, at: now).isDue }
         if isDue { session.pipeline.async { self.shared.withLock { $0[keyPath: path].update() }?.perform() } }

@@ -215,7 +215,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// `isFinished` follows Foundation's rules: an operation that waits in a queue finishes when the queue starts it.
     /// Without effect once there is a result.
     open override func cancel() {
-        let now = time.now
+        let now = time.moment
         apply { shared in
             let isLate = shared.state.phase == .ended
             if !isLate { shared.wasCancelled = true }

@@ -55,7 +55,7 @@ extension NetworkOperation {
 
     /// Bytes have gone by. Runs on the session's delegate queue; the progress itself is told elsewhere, since it calls out.
     func moved(_ bytes: Int64, of total: Int64, _ direction: TransferDirection, session: NetworkSession) {
-        let now = session.time.now
+        let now = session.time.moment
         let path = Self.path(direction)
         let (moved, queue, mirror) = shared.withLock { shared in
             (shared[keyPath: path].moved(bytes, of: total, at: now), shared.queue, shared.mirror)

@@ -31,7 +31,7 @@ struct OperationState {
     }
 
     enum Action {
-        case armDeadline(ContinuousClock.Instant)
+        case armDeadline(Moment)
         case build
         case enterLine(round: Int)
         /// Give up the slot or the place in line.
@@ -43,7 +43,7 @@ struct OperationState {
         case confirm(URLRequest, round: Int)
         case send(URLRequest, round: Int)
         case judge(NetworkError, round: Int)
-        case sleep(until: ContinuousClock.Instant, round: Int)
+        case sleep(until: Moment, round: Int)
         /// Stop what runs: the exchange, `prepare`, timers.
         case stop
         /// The result is there: wake who awaits it, queue the handlers; then say that it is `delivered`.
@@ -60,13 +60,15 @@ struct OperationState {
     /// The last round that got a slot.
     private(set) var admittedRound = 0
     private(set) var hasStarted = false
+    /// Whether the operation must not finish before it is started: Foundation has it, or may get it.
+    private(set) var awaitsStart = true
     private(set) var result: Result<NetworkResponse, NetworkError>?
     private(set) var attempts: [NetworkAttempt] = []
     /// The request that each attempt begins from.
     private(set) var request: URLRequest?
     /// The request's host and port; see ``URLRequest/hostKey``.
     private(set) var host = ""
-    private(set) var deadline: ContinuousClock.Instant?
+    private(set) var deadline: Moment?
     /// What the last retry took from the host's budget.
     private(set) var lastRetryCost: Int?
     private(set) var hasRetriedIdleConnection = false
@@ -75,7 +77,8 @@ struct OperationState {
     /// How often the request was sent again for a new credential; these attempts are no retries.
     private(set) var resends = 0
     private var isDelivered = false
-    private(set) var attemptStart: (instant: ContinuousClock.Instant, date: Date)?
+    private var hasFinished = false
+    private(set) var attemptStart: (instant: Moment, date: Date)?
     /// What has been measured of the attempt that is about to end.
     var timing: NetworkAttempt.Timing?
 
@@ -84,28 +87,47 @@ struct OperationState {
 // MARK: - Events
 
 extension OperationState {
-    /// The operation sets out. A queue may have it do so before it is started; it does not finish before that.
-    mutating func begin(deadline: ContinuousClock.Instant?) -> [Action] {
+    /// The operation sets out. A queue may have it do so before it is started, and before Foundation knows of it; then it
+    /// may finish without.
+    mutating func begin(deadline: Moment?) -> [Action] {
         guard phase == .idle else { return [] }
         phase = .building
+        awaitsStart = false
         self.deadline = deadline
         return deadline.map { [.armDeadline($0), .build] } ?? [.build]
     }
 
     /// The queue, or the caller, starts the operation. A second start has no effect.
-    mutating func start(deadline: ContinuousClock.Instant?) -> [Action] {
+    mutating func start(deadline: Moment?) -> [Action] {
         guard !hasStarted else { return [] }
         hasStarted = true
+        awaitsStart = false
         guard phase == .ended else { return begin(deadline: deadline) }
         // The handlers are queued before `isFinished` is true, also if the end and the start come together.
-        return isDelivered ? [.finish] : []
+        return finish()
     }
 
     /// The handlers have been queued.
     mutating func delivered() -> [Action] {
         guard !isDelivered else { return [] }
         isDelivered = true
-        return hasStarted ? [.finish] : []
+        return finish()
+    }
+
+    /// The operation is handed to Foundation, which takes an end before it has started it badly. False if that comes too
+    /// late: the operation finishes without Foundation, or has started.
+    mutating func handOver() -> Bool {
+        guard !hasStarted else { return false }
+        guard awaitsStart || phase != .ended else { return false }
+        awaitsStart = true
+        return true
+    }
+
+    /// Once, when the handlers have been queued and no start is to come.
+    private mutating func finish() -> [Action] {
+        guard isDelivered, !awaitsStart, !hasFinished else { return [] }
+        hasFinished = true
+        return [.finish]
     }
 
     /// The request was made, or cannot be.
@@ -123,7 +145,7 @@ extension OperationState {
 
     /// The lane gave a slot.
     mutating func admitted(
-        round: Int, needsPreparation: Bool, now: ContinuousClock.Instant, date: Date
+        round: Int, needsPreparation: Bool, now: Moment, date: Date
     ) -> [Action] {
         guard awaitsSlot(round), let request else {
             return [.leaveLine(round: round)]
@@ -139,7 +161,7 @@ extension OperationState {
     }
 
     /// `prepare` has done its work.
-    mutating func prepared(_ request: Result<URLRequest, NetworkError>, round: Int, now: ContinuousClock.Instant)
+    mutating func prepared(_ request: Result<URLRequest, NetworkError>, round: Int, now: Moment)
         -> [Action]
     {
         guard phase == .preparing, round == self.round else { return [] }
@@ -191,11 +213,11 @@ extension OperationState {
     }
 
     /// A response came and passed validation.
-    mutating func succeeded(_ reply: Exchange.Reply, round: Int, now: ContinuousClock.Instant) -> [Action] {
+    mutating func succeeded(_ reply: Exchange.Reply, round: Int, now: Moment) -> [Action] {
         guard phase == .onWire, round == self.round else { return [] }
-        record(.succeeded(statusCode: reply.http.statusCode), now: now)
+        record(.succeeded(statusCode: reply.head.statusCode), now: now)
         let response = NetworkResponse(
-            data: reply.data, http: reply.http, request: reply.request, attempts: attempts,
+            data: reply.data, head: reply.head, request: reply.request, attempts: attempts,
             redirects: reply.redirects, fileURL: reply.file)
         return end(.success(response))
     }
@@ -210,14 +232,14 @@ extension OperationState {
     }
 
     /// The exchange failed, or its response did not pass validation.
-    mutating func failed(with error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action] {
+    mutating func failed(with error: NetworkError, round: Int, now: Moment) -> [Action] {
         guard phase == .onWire, round == self.round else { return [] }
         return failed(with: error, now: now)
     }
 
     /// The server turned the credential down, and there may be another: the request is sent again, from its old place in
     /// line. Nil if it has been sent again too often, so that the response is its answer.
-    mutating func unauthorized(_ error: NetworkError, round: Int, now: ContinuousClock.Instant) -> [Action]? {
+    mutating func unauthorized(_ error: NetworkError, round: Int, now: Moment) -> [Action]? {
         guard phase == .onWire, round == self.round else { return [] }
         guard resends < RenewalRule.resends else { return nil }
         resends += 1
@@ -228,7 +250,7 @@ extension OperationState {
     /// The decision over a failed attempt.
     mutating func judged(
         _ verdict: RetryVerdict, of error: NetworkError, round: Int, isIdleConnectionRetry: Bool,
-        mayRetryEarly: Bool = false, now: ContinuousClock.Instant
+        mayRetryEarly: Bool = false, now: Moment
     ) -> [Action] {
         guard phase == .judging, round == self.round else { return [] }
         switch verdict {
@@ -262,12 +284,12 @@ extension OperationState {
     }
 
     /// The caller has no use for the result any longer.
-    mutating func cancel(now: ContinuousClock.Instant) -> [Action] {
+    mutating func cancel(now: Moment) -> [Action] {
         abort(with: .cancelled, now: now)
     }
 
     /// The operation's timeout ran out.
-    mutating func deadlineCame(now: ContinuousClock.Instant) -> [Action] {
+    mutating func deadlineCame(now: Moment) -> [Action] {
         abort(with: .deadlineExceeded, now: now)
     }
 }
@@ -288,13 +310,13 @@ extension OperationState {
         return [.giveBack(round: last, next: round)]
     }
 
-    private mutating func failed(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {
+    private mutating func failed(with error: NetworkError, now: Moment) -> [Action] {
         record(.failed(error), now: now)
         phase = .judging
         return [.leaveLine(round: round), .judge(error, round: round)]
     }
 
-    private mutating func abort(with error: NetworkError, now: ContinuousClock.Instant) -> [Action] {
+    private mutating func abort(with error: NetworkError, now: Moment) -> [Action] {
         guard phase != .ended else { return [] }
         if phase == .onWire { record(.failed(error), now: now) }
         if !attempts.isEmpty {
@@ -322,7 +344,7 @@ extension OperationState {
         return actions
     }
 
-    private mutating func record(_ outcome: NetworkAttempt.Outcome, now: ContinuousClock.Instant) {
+    private mutating func record(_ outcome: NetworkAttempt.Outcome, now: Moment) {
         guard let start = attemptStart else { return }
         attemptStart = nil
         attempts.append(

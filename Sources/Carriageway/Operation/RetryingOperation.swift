@@ -125,7 +125,7 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
 
     override func work(_ request: URLRequest, _ round: Int) {
         let number = attempts.count + 1
-        let start = time.now
+        let start = time.moment
         let task = Task {
             let outcome: Result<Value, any Error>
             do {
@@ -147,7 +147,7 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
 
     /// Ends an attempt that takes too long, as one of a request is ended.
     private func watch(
-        _ task: Task<Void, Never>, _ request: URLRequest, since start: ContinuousClock.Instant, _ round: Int
+        _ task: Task<Void, Never>, _ request: URLRequest, since start: Moment, _ round: Int
     ) {
         guard let limit = attemptTimeout else { return }
         let timer = time.schedule(at: start.advanced(by: limit.saturated)) { [weak self] in
@@ -161,7 +161,7 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
     }
 
     private func ended(
-        _ outcome: Result<Value, any Error>, of request: URLRequest, since start: ContinuousClock.Instant, _ round: Int
+        _ outcome: Result<Value, any Error>, of request: URLRequest, since start: Moment, _ round: Int
     ) {
         takeTimer(of: round)?.cancel()
         switch outcome {
@@ -173,7 +173,9 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
             }
             values.withLock { $0[round] = value }
             workEnded(
-                .success(Exchange.Reply(http: http, data: Data(), request: request)), of: request, since: start, round)
+
+                .success(Exchange.Reply(head: ReceivedHead(http), data: Data(), request: request)), of: request,
+                since: start, round)
         case .failure(let error):
             workEnded(.failure(NetworkError(thrown: error)), of: request, since: start, round)
         }

@@ -88,7 +88,7 @@ final class Lane: Sendable {
 
     /// What is to follow is that the client leaves, or gives its slot back.
     func returnTurn(_ client: any LaneClient, round: Int) {
-        let now = time.now
+        let now = time.moment
         shared.withLock { $0.state.returnTurn(ClientID(client), round: round, now: now) }
     }
 
@@ -107,7 +107,7 @@ final class Lane: Sendable {
     }
 
     /// - Parameter isTooMuch: whether the host said that too many requests come, so that the rate to it is lowered.
-    func hold(host: String, until instant: ContinuousClock.Instant, isTooMuch: Bool = false) {
+    func hold(host: String, until instant: Moment, isTooMuch: Bool = false) {
         apply { shared, now in
             if isTooMuch { shared.state.slowDown(host: host, until: instant, now: now) }
             return shared.state.hold(host: host, until: instant)
@@ -122,7 +122,7 @@ final class Lane: Sendable {
 
     /// What keeps a client that waits off the wire; nil if it is nothing but the lack of a slot.
     func obstacle(of client: any LaneClient) -> NetworkEvent.Hold? {
-        let now = time.now
+        let now = time.moment
         return shared.withLock { $0.state.obstacle(of: ClientID(client), now: now) }
     }
 
@@ -161,8 +161,8 @@ final class Lane: Sendable {
     }
 
     /// Feeds an event to the machine under the lock, and performs what it decides outside.
-    private func apply(_ event: (inout Shared, ContinuousClock.Instant) -> [Action]) {
-        let now = time.now
+    private func apply(_ event: (inout Shared, Moment) -> [Action]) {
+        let now = time.moment
         let (actions, admitted) = shared.withLock { shared in
             let actions = event(&shared, now)
             var admitted: [(any LaneClient, Int)] = []
@@ -176,7 +176,7 @@ final class Lane: Sendable {
     }
 
     /// Sets the lane's one timer, unless the machine wants another instant by now.
-    private func setTimer(for instant: ContinuousClock.Instant) {
+    private func setTimer(for instant: Moment) {
         let timer = time.schedule(at: instant) { [weak self] in
             self?.apply { shared, now in shared.state.advance(to: now) }
         }

@@ -112,9 +112,24 @@ extension Lane.State.Member {
         list(bucket, tickets: tickets)
     }
 
+    /// Whether one that comes now may have a slot of the queue's.
+    func hasFreeSlot(for bucket: BucketID) -> Bool {
+        guard active < limit, holds.isEmpty || !isHeld(needsCredential: bucket.needsCredential) else { return false }
+        return active(on: bucket.host) < limitPerHost && buckets[bucket]?.waiting.isEmpty ?? true
+    }
+
+    /// One that has not waited takes a slot.
+    mutating func takeSlot(of bucket: BucketID) {
+        active += 1
+        buckets[bucket, default: Lane.State.Bucket()].active += 1
+    }
+
+    /// A slot is free; the bucket is forgotten if that was the last that there was of it.
     mutating func freeSlot(of bucket: BucketID) {
         active -= 1
-        buckets[bucket]?.active -= 1
+        guard let index = buckets.index(forKey: bucket) else { return }
+        buckets.values[index].active -= 1
+        if buckets.values[index].active == 0, buckets.values[index].waiting.isEmpty { buckets.remove(at: index) }
     }
 
     /// Puts the first place of a bucket on the list of heads, if it is not there; forgets an empty bucket.

@@ -17,7 +17,7 @@ extension Lane.State {
     }
 
     /// What keeps a client that waits off the wire; nil if it is nothing but the lack of a slot.
-    func obstacle(of client: ClientID, now: ContinuousClock.Instant) -> NetworkEvent.Hold? {
+    func obstacle(of client: ClientID, now: Moment) -> NetworkEvent.Hold? {
         guard let ticket = tickets[client], !ticket.isActive, let member = members[ticket.member] else { return nil }
         if member.holds.contains(.suspended) { return .suspended }
         if member.holds.contains(.renewing), ticket.bucket.needsCredential { return .renewal }

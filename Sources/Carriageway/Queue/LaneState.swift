@@ -23,7 +23,7 @@ extension Lane {
         case admit(ClientID, round: Int)
         /// Call ``State/advance(to:)`` at this instant.
         /// Instead of any instant that was named before.
-        case wake(ContinuousClock.Instant)
+        case wake(Moment)
     }
 
     /// Who may be on the wire: pure, without lock, timer or client.
@@ -36,7 +36,7 @@ extension Lane {
             /// Tickets for this host, waiting and active, and requests that stand in no line.
             var tickets = 0
             var active = 0
-            var heldUntil: ContinuousClock.Instant?
+            var heldUntil: Moment?
             /// Of the queues that limit the rate of their requests to the host.
             var paces: [MemberID: Pace] = [:]
         }
@@ -59,6 +59,8 @@ extension Lane {
         private(set) var hosts: [HostID: Host] = [:]
         private(set) var hostIDs: [String: HostID] = [:]
         private(set) var tickets: [ClientID: Ticket] = [:]
+        /// How many of the tickets have a slot.
+        private var activeTickets = 0
         private(set) var isClosed = false
         private var nextMember = 0
         private var nextHost = 0
@@ -106,7 +108,7 @@ extension Lane.State {
     /// A client stands in line, behind those of its priority.
     mutating func enter(
         _ client: ClientID, round: Int, member: MemberID, host name: String, needsCredential: Bool = false,
-        priority: Int, now: ContinuousClock.Instant
+        priority: Int, now: Moment
     ) -> [Action] {
         guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
         let host = host(named: name)
@@ -114,14 +116,32 @@ extension Lane.State {
         nextSequence += 1
         let place = Place(priority: priority, sequence: nextSequence, client: client)
         let bucket = BucketID(host: host, needsCredential: needsCredential)
-        tickets[client] = Ticket(member: member, bucket: bucket, round: round, place: place)
+        var ticket = Ticket(member: member, bucket: bucket, round: round, place: place)
+        if mayPass(bucket, of: member) {
+            ticket.isActive = true
+            tickets[client] = ticket
+            activeTickets += 1
+            members[member]?.takeSlot(of: bucket)
+            hosts[host]?.active += 1
+            return [.admit(client, round: round)]
+        }
+        tickets[client] = ticket
         members[member]?.insert(place, in: bucket, tickets: tickets)
         return admissions(now: now)
     }
 
+    /// Whether one that comes now goes at once. Nobody before it could: he would have gone with the event that let him.
+    private func mayPass(_ bucket: BucketID, of member: MemberID) -> Bool {
+        guard !hasPaces, let (active, heldUntil) = hosts[bucket.host].map({ ($0.active, $0.heldUntil) }),
+            heldUntil == nil,
+            connectionsPerHost.map({ active < $0 }) ?? true
+        else { return false }
+        return members[member]?.hasFreeSlot(for: bucket) ?? false
+    }
+
     /// A client gives up its slot, or its place in line. Of no effect if it has neither, or entered anew since. It may
     /// speak of a round that it was just about to begin by giving back its slot.
-    mutating func leave(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> [Action] {
+    mutating func leave(_ client: ClientID, round: Int, now: Moment) -> [Action] {
         guard let ticket = tickets[client], ticket.round <= round else { return [] }
         remove(client, ticket, now: now)
         return admissions(now: now)
@@ -129,7 +149,7 @@ extension Lane.State {
 
     /// A client that has a slot is about to use it. If its queue or host has been held in the meantime it goes back to
     /// where it stood in line, and the answer is false.
-    mutating func confirm(_ client: ClientID, round: Int, now: ContinuousClock.Instant) -> (Bool, [Action]) {
+    mutating func confirm(_ client: ClientID, round: Int, now: Moment) -> (Bool, [Action]) {
         // In a closed lane there is no line to go back to: it would be waited in for ever.
         guard !isClosed, let ticket = tickets[client], ticket.round == round, ticket.isActive else {
             return (true, [])
@@ -143,14 +163,14 @@ extension Lane.State {
     }
 
     /// A client that has a slot will not use it: the turn that it took of the rates is free for another.
-    mutating func returnTurn(_ client: ClientID, round: Int, now: ContinuousClock.Instant) {
+    mutating func returnTurn(_ client: ClientID, round: Int, now: Moment) {
         guard hasPaces, let ticket = tickets[client], ticket.round == round, ticket.isActive else { return }
         giveTurnBack(ticket.member, host: ticket.host, now: now)
     }
 
     /// A client that has a slot goes back to where it stood in line, as one that needs a credential, to be let through
     /// again as its round `next`.
-    mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: ContinuousClock.Instant) -> [Action] {
+    mutating func giveBack(_ client: ClientID, round: Int, next: Int, now: Moment) -> [Action] {
         let ticket = tickets[client]
         if isClosed, ticket?.isActive ?? true {
             // There is no line any longer: everyone is let through, also who never stood in it.
@@ -163,7 +183,7 @@ extension Lane.State {
     }
 
     /// A client's priority changes; it keeps its time of arrival.
-    mutating func setPriority(_ priority: Int, of client: ClientID, now: ContinuousClock.Instant) -> [Action] {
+    mutating func setPriority(_ priority: Int, of client: ClientID, now: Moment) -> [Action] {
         guard let ticket = tickets[client], ticket.place.priority != priority else { return [] }
         let place = Place(
             priority: priority, sequence: ticket.place.sequence, client: client, changes: ticket.place.changes + 1)
@@ -178,14 +198,14 @@ extension Lane.State {
         members[member]?.holds.insert(reason)
     }
 
-    mutating func release(_ reason: Lane.Hold, member: MemberID, now: ContinuousClock.Instant) -> [Action] {
+    mutating func release(_ reason: Lane.Hold, member: MemberID, now: Moment) -> [Action] {
         guard members[member]?.holds.remove(reason) != nil else { return [] }
         if reason == .renewing { members[member]?.listAll(tickets: tickets) }
         return admissions(now: now)
     }
 
     /// Keeps every queue's requests to a host in line until an instant; a hold is never shortened.
-    mutating func hold(host name: String, until instant: ContinuousClock.Instant) -> [Action] {
+    mutating func hold(host name: String, until instant: Moment) -> [Action] {
         let host = host(named: name)
         guard hosts[host]?.heldUntil.map({ $0 < instant }) ?? true else { return [] }
         hosts[host]?.heldUntil = instant
@@ -195,7 +215,7 @@ extension Lane.State {
 
     /// A host has answered that too much was asked of it, and may be asked again at an instant: the queues that limit
     /// their rate go slower then.
-    mutating func slowDown(host name: String, until instant: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    mutating func slowDown(host name: String, until instant: Moment, now: Moment) {
         guard let host = hostIDs[name] else { return }
         for identifier in memberIDs where hasPaces {
             guard let limit = members[identifier]?.rateForHosts else { continue }
@@ -204,7 +224,7 @@ extension Lane.State {
     }
 
     /// Time has passed: holds of hosts may be over, and turns have come.
-    mutating func advance(to now: ContinuousClock.Instant) -> [Action] {
+    mutating func advance(to now: Moment) -> [Action] {
         for cause in wakes.takeDue(at: now) {
             switch cause {
             case .host(let host): timeCame(for: host, now: now)
@@ -215,7 +235,7 @@ extension Lane.State {
         return admissions(now: now)
     }
 
-    private mutating func timeCame(for host: HostID, now: ContinuousClock.Instant) {
+    private mutating func timeCame(for host: HostID, now: Moment) {
         if let heldUntil = hosts[host]?.heldUntil {
             guard heldUntil <= now else { return wakes.add(.host(host), at: heldUntil) }
             hosts[host]?.heldUntil = nil
@@ -231,7 +251,7 @@ extension Lane.State {
         hosts[host]?.active += 1
     }
 
-    mutating func vacate(host name: String, now: ContinuousClock.Instant) -> [Action] {
+    mutating func vacate(host name: String, now: Moment) -> [Action] {
         guard let host = hostIDs[name] else { return [] }
         hosts[host]?.tickets -= 1
         hosts[host]?.active -= 1
@@ -252,12 +272,14 @@ extension Lane.State {
 // MARK: - Who is next
 
 extension Lane.State {
-    private mutating func admissions(now: ContinuousClock.Instant) -> [Action] {
+    private mutating func admissions(now: Moment) -> [Action] {
+        guard tickets.count > activeTickets else { return nextWake() }
         var actions: [Action] = []
         while let (member, head) = nextHead(now: now) {
             let client = head.place.client
             guard let ticket = tickets[client] else { continue }
             tickets[client]?.isActive = true
+            activeTickets += 1
             members[member]?.admitFirst(of: head.bucket, tickets: tickets)
             hosts[head.bucket.host]?.active += 1
             takeTurn(member, host: head.bucket.host, now: now)
@@ -268,7 +290,7 @@ extension Lane.State {
     }
 
     /// The best place that may go now, over all queues.
-    private mutating func nextHead(now: ContinuousClock.Instant) -> (MemberID, Head)? {
+    private mutating func nextHead(now: Moment) -> (MemberID, Head)? {
         let connections = Connections(hosts: hosts, limit: connectionsPerHost, now: now)
         var best: (MemberID, Head)?
         for identifier in memberIDs where members[identifier]?.isOpen ?? false {
@@ -276,7 +298,7 @@ extension Lane.State {
                 if members[identifier]?.heads.isEmpty == false { wakes.add(.queue(identifier), at: turn) }
                 continue
             }
-            var turns: [(HostID, ContinuousClock.Instant)] = []
+            var turns: [(HostID, Moment)] = []
             let head = members[identifier]?.firstHead { host in
                 guard connections.isFree(host) else { return false }
                 guard let turn = connections.nextTurn(for: host, of: identifier) else { return true }
@@ -294,7 +316,7 @@ extension Lane.State {
     private struct Connections {
         let hosts: [HostID: Host]
         let limit: Int?
-        let now: ContinuousClock.Instant
+        let now: Moment
 
         func isFree(_ host: HostID) -> Bool {
             guard let host = hosts[host] else { return true }
@@ -302,7 +324,7 @@ extension Lane.State {
             return limit.map { host.active < $0 } ?? true
         }
 
-        func nextTurn(for host: HostID, of member: MemberID) -> ContinuousClock.Instant? {
+        func nextTurn(for host: HostID, of member: MemberID) -> Moment? {
             guard let paces = hosts[host]?.paces, !paces.isEmpty else { return nil }
             return paces[member]?.nextTurn(after: now)
         }
@@ -310,6 +332,7 @@ extension Lane.State {
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
     private mutating func list(_ host: HostID) {
+        guard tickets.count > activeTickets else { return }
         for identifier in memberIDs { list(host, of: identifier) }
     }
 
@@ -318,7 +341,7 @@ extension Lane.State {
         members[member]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
     }
 
-    private mutating func remove(_ client: ClientID, _ ticket: Ticket, now: ContinuousClock.Instant?) {
+    private mutating func remove(_ client: ClientID, _ ticket: Ticket, now: Moment?) {
         tickets[client] = nil
         hosts[ticket.host]?.tickets -= 1
         if ticket.isActive {
@@ -342,6 +365,7 @@ extension Lane.State {
     }
 
     private mutating func freeSlot(of ticket: Ticket) {
+        activeTickets -= 1
         members[ticket.member]?.freeSlot(of: ticket.bucket)
         hosts[ticket.host]?.active -= 1
         list(ticket.host)
@@ -356,7 +380,7 @@ extension Lane.State {
     }
 
     /// Without a time, as in a lane that is closed, what was taken of rates is forgotten too.
-    private mutating func forgetIfIdle(_ host: HostID, now: ContinuousClock.Instant?) {
+    private mutating func forgetIfIdle(_ host: HostID, now: Moment?) {
         guard let state = hosts[host], state.tickets <= 0, state.heldUntil == nil else { return }
         if let now, let rest = state.paces.values.compactMap(\.restsAt).max(), rest > now {
             return wakes.add(.host(host), at: rest)
@@ -369,7 +393,7 @@ extension Lane.State {
 // MARK: - Rates
 
 extension Lane.State {
-    private mutating func takeTurn(_ member: MemberID, host: HostID, now: ContinuousClock.Instant) {
+    private mutating func takeTurn(_ member: MemberID, host: HostID, now: Moment) {
         guard hasPaces, members[member]?.isPaced ?? false else { return }
         members[member]?.pace?.take(at: now)
         if let limit = members[member]?.ratePerHost {
@@ -379,14 +403,14 @@ extension Lane.State {
         }
     }
 
-    private mutating func giveTurnBack(_ member: MemberID, host: HostID, now: ContinuousClock.Instant) {
+    private mutating func giveTurnBack(_ member: MemberID, host: HostID, now: Moment) {
         guard hasPaces, members[member]?.isPaced ?? false else { return }
         members[member]?.pace?.giveBack(at: now)
         hosts[host]?.paces[member]?.giveBack(at: now)
     }
 
     /// When the lane wants to be woken.
-    var wakesAt: ContinuousClock.Instant? { wakes.timer }
+    var wakesAt: Moment? { wakes.timer }
 
     private mutating func nextWake() -> [Action] {
         wakes.nextTimer().map { [.wake($0)] } ?? []

@@ -140,11 +140,20 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         }
     }
 
-    /// Hands an operation to Foundation. Until that has it, the waiting room keeps it, so that it is always in one of both.
+    /// Lets an operation out of the waiting room: a request sets out at once if it can, everything else is Foundation's to
+    /// start.
     private func pass(_ operation: Operation) {
-        if let request = operation as? NetworkOperation {
-            setOut(request)
-            request.markPassed()
+        if let request = operation as? NetworkOperation, setOut(request), Self.handsOverLate {
+            return handOverLater(request)
+        }
+        handOver(operation)
+    }
+
+    /// Hands an operation to Foundation. Until that has it, the waiting room keeps it, so that it is always in one of both.
+    private func handOver(_ operation: Operation) {
+        if let request = operation as? NetworkOperation, !request.markPassed() {
+            // It has ended by itself.
+            return waitingRoom.withLock { $0.forget(request) }
         }
         super.addOperation(operation)
         waitingRoom.withLock { $0.forget(operation) }
@@ -155,14 +164,52 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// that in which Foundation's threads happen to start them.
     ///
     /// Not on a suspended queue, nor where the width is limited: there it begins when it is started.
-    private func setOut(_ request: NetworkOperation) {
-        guard !super.isSuspended, isOfAnyWidth, request.isReadyToBegin else { return }
+    private func setOut(_ request: NetworkOperation) -> Bool {
+        guard !super.isSuspended, isOfAnyWidth, request.isReadyToBegin else { return false }
         request.begin(on: self)
+        return true
     }
 
     private var isOfAnyWidth: Bool {
         super.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount
     }
+
+    /// A request that has set out needs nothing of Foundation, and most have ended before anybody could see them in its list.
+    /// On Linux to start and to end one more operation there costs two threads a wake-up, and more time than all of ours.
+    #if canImport(FoundationNetworking)
+        static let handsOverLate = true
+    #else
+        static let handsOverLate = false
+    #endif
+
+    private func handOverLater(_ request: NetworkOperation) {
+        if waitingRoom.withLock({ $0.setOut(request) }) { lookLater() }
+        // It may have ended before it could be watched.
+        if request.isFinished { forget(request) }
+    }
+
+    private func lookLater() {
+        Self.handOvers.asyncAfter(deadline: .now() + .milliseconds(10)) { [weak self] in self?.handOverLate() }
+    }
+
+    /// Hands those over to Foundation that have been under way for 10 to 20 ms, but not while it would not start them: their
+    /// end would have to wait for that.
+    private func handOverLate() {
+        guard !super.isSuspended, isOfAnyWidth else { return waitingRoom.withLock { $0.stopWatching() } }
+        for operation in waitingRoom.withLock({ $0.overdue() }) { handOver(operation) }
+        let isNeeded = waitingRoom.withLock { room in
+            room.stopWatching()
+            return room.watch()
+        }
+        if isNeeded { lookLater() }
+    }
+
+    /// A request has ended without Foundation.
+    func forget(_ request: NetworkOperation) {
+        waitingRoom.withLock { $0.forget(request) }
+    }
+
+    private static let handOvers = DispatchQueue(label: "carriageway.handovers")
 
     private func pass(barrier: BlockOperation) {
         super.addOperation(barrier)
@@ -201,6 +248,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
                 if isOfAnyWidth { beginInOrder() }
                 super.isSuspended = false
                 session.lane.release(.suspended, member: laneMember)
+                if waitingRoom.withLock({ $0.watch() }) { lookLater() }
             }
             // Another thread may have set it in between: the lane follows what Foundation has.
             if super.isSuspended {

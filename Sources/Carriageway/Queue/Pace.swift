@@ -7,7 +7,7 @@ struct Pace {
     private struct Slowdown {
         /// The part of the rate that is left at `start`, when the server may be asked again.
         var part: Double
-        var start: ContinuousClock.Instant
+        var start: Moment
         /// Whether a request went out since; else a further 429 answers one from before.
         var isTried = false
     }
@@ -17,7 +17,7 @@ struct Pace {
 
     let limit: RateLimit
     /// When the bucket is full again; nil if nothing was ever taken.
-    private var fullAt: ContinuousClock.Instant?
+    private var fullAt: Moment?
     private var slowdown: Slowdown?
 
     init(_ limit: RateLimit) {
@@ -25,7 +25,7 @@ struct Pace {
     }
 
     /// When the next request may go; nil for at once.
-    func nextTurn(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    func nextTurn(after now: Moment) -> Moment? {
         guard let fullAt else { return nil }
         // One that is slowed down has no bursts.
         let ahead = isSlow(at: now) ? .zero : limit.interval * (limit.burst - 1)
@@ -34,18 +34,18 @@ struct Pace {
     }
 
     /// A request goes.
-    mutating func take(at now: ContinuousClock.Instant) {
+    mutating func take(at now: Moment) {
         fullAt = max(fullAt ?? now, now).advanced(by: interval(at: now))
         if isSlow(at: now) { slowdown?.isTried = true } else { slowdown = nil }
     }
 
     /// A request that took its turn does not go after all.
-    mutating func giveBack(at now: ContinuousClock.Instant) {
+    mutating func giveBack(at now: Moment) {
         fullAt = fullAt?.advanced(by: .zero - interval(at: now))
     }
 
     /// The server has answered with 429, and may be asked again at `start`.
-    mutating func slowDown(until start: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    mutating func slowDown(until start: Moment, now: Moment) {
         if let slowdown, !slowdown.isTried {
             self.slowdown?.start = max(slowdown.start, start)
         } else {
@@ -55,22 +55,22 @@ struct Pace {
     }
 
     /// When nothing is left to remember.
-    var restsAt: ContinuousClock.Instant? {
+    var restsAt: Moment? {
         let recovered = slowdown?.start.advanced(by: Self.recovery)
         guard let fullAt else { return recovered }
         return max(fullAt, recovered ?? fullAt)
     }
 
-    private func isSlow(at now: ContinuousClock.Instant) -> Bool { part(at: now) < 1 }
+    private func isSlow(at now: Moment) -> Bool { part(at: now) < 1 }
 
     /// The part of the rate that is allowed.
-    private func part(at now: ContinuousClock.Instant) -> Double {
+    private func part(at now: Moment) -> Double {
         guard let slowdown else { return 1 }
         let passed = max((now - slowdown.start) / Self.recovery, 0)
         return min(slowdown.part + (1 - slowdown.part) * passed, 1)
     }
 
-    private func interval(at now: ContinuousClock.Instant) -> Duration {
+    private func interval(at now: Moment) -> Duration {
         let part = part(at: now)
         return part < 1 ? .saturating(seconds: limit.interval.inSeconds / part) : limit.interval
     }

@@ -36,7 +36,7 @@ final class QueueTransfers: Sendable {
 
     /// Further bytes have gone by, and so many more are expected in all.
     func moved(_ bytes: Int64, _ expected: Int64, _ direction: TransferDirection, session: NetworkSession) {
-        let now = session.time.now
+        let now = session.time.moment
         let isDue = state.withLock { state in
             state[direction].bytes += bytes
             state[direction].expected += expected

@@ -19,6 +19,9 @@ struct WaitingRoom {
     }
 
     private var guests: [ObjectIdentifier: Guest] = [:]
+    /// Of those that are leaving, who has set out by itself, and whether that was seen at the last look.
+    private var underWay: [ObjectIdentifier: Bool] = [:]
+    private var isWatched = false
     /// What was added after the barrier that is pending, in order.
     private var behindBarrier: [Item] = []
     private var blocked: Set<ObjectIdentifier> = []
@@ -55,10 +58,40 @@ struct WaitingRoom {
         return true
     }
 
-    /// Foundation has an operation that was taken out.
+    /// Foundation has an operation that was taken out, or need not have it any longer.
     mutating func forget(_ operation: Operation) {
         let identifier = ObjectIdentifier(operation)
+        if !underWay.isEmpty { underWay[identifier] = nil }
         if guests[identifier]?.isLeaving == true { guests[identifier] = nil }
+    }
+
+    /// A request that was taken out has set out by itself. True if the caller is to call ``overdue()`` after a while.
+    mutating func setOut(_ operation: Operation) -> Bool {
+        let identifier = ObjectIdentifier(operation)
+        guard guests[identifier]?.isLeaving == true else { return false }
+        underWay[identifier] = false
+        return watch()
+    }
+
+    /// Whether the caller is to call ``overdue()`` after a while, since nobody else is about to.
+    mutating func watch() -> Bool {
+        guard !isWatched, !underWay.isEmpty else { return false }
+        isWatched = true
+        return true
+    }
+
+    /// Nobody looks for those under way for now.
+    mutating func stopWatching() { isWatched = false }
+
+    /// The requests that were under way at the last look already: they are to be handed to Foundation, in order.
+    mutating func overdue() -> [Operation] {
+        var late: [Guest] = []
+        for (identifier, isLate) in underWay {
+            if isLate, let guest = guests[identifier] { late.append(guest) }
+        }
+        for guest in late { underWay[ObjectIdentifier(guest.operation)] = nil }
+        underWay = underWay.mapValues { _ in true }
+        return late.sorted { $0.number < $1.number }.map(\.operation)
     }
 
     /// A barrier is added. True if it is the first, and so may be handed to Foundation.

@@ -12,7 +12,7 @@ struct WakeList {
     }
 
     private struct Entry: Comparable {
-        let instant: ContinuousClock.Instant
+        let instant: Moment
         let cause: Cause
 
         static func < (left: Entry, right: Entry) -> Bool { left.instant < right.instant }
@@ -20,19 +20,19 @@ struct WakeList {
 
     /// With entries that an earlier one for the same cause has replaced, until their time comes.
     private var entries = Heap<Entry>()
-    private(set) var instants: [Cause: ContinuousClock.Instant] = [:]
+    private(set) var instants: [Cause: Moment] = [:]
     /// What the timer is set to.
-    private(set) var timer: ContinuousClock.Instant?
+    private(set) var timer: Moment?
 
     /// Asks to look again at an instant, unless that happens before anyway.
-    mutating func add(_ cause: Cause, at instant: ContinuousClock.Instant) {
+    mutating func add(_ cause: Cause, at instant: Moment) {
         if let known = instants[cause], known <= instant { return }
         instants[cause] = instant
         entries.insert(Entry(instant: instant, cause: cause))
     }
 
     /// Takes out what has come due.
-    mutating func takeDue(at now: ContinuousClock.Instant) -> [Cause] {
+    mutating func takeDue(at now: Moment) -> [Cause] {
         if let timer, timer <= now { self.timer = nil }
         var due: [Cause] = []
         while let first = entries.first, first.instant <= now {
@@ -45,7 +45,7 @@ struct WakeList {
     }
 
     /// The instant to set the timer to, if it is to be set anew.
-    mutating func nextTimer() -> ContinuousClock.Instant? {
+    mutating func nextTimer() -> Moment? {
         guard let first = entries.first, timer.map({ first.instant < $0 }) ?? true else { return nil }
         timer = first.instant
         return timer

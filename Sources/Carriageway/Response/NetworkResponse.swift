@@ -10,7 +10,7 @@ public struct NetworkResponse: Sendable {
     public let data: Data
 
     /// Status and headers, of the last hop where redirects were followed.
-    public let http: HTTPURLResponse
+    public var http: HTTPURLResponse { head.http }
 
     /// The request as it was sent last: after `prepare`, and after redirects.
     public let request: URLRequest
@@ -25,15 +25,26 @@ public struct NetworkResponse: Sendable {
     public let redirects: [NetworkRedirect]
 
     /// The HTTP status code.
-    public var statusCode: Int { http.statusCode }
+    public var statusCode: Int { head.statusCode }
+
+    let head: ReceivedHead
 
     /// A response of given parts, for tests of code that takes one.
     public init(
         data: Data, http: HTTPURLResponse, request: URLRequest, attempts: [NetworkAttempt] = [],
         redirects: [NetworkRedirect] = [], fileURL: URL? = nil
     ) {
+        self.init(
+            data: data, head: ReceivedHead(http), request: request, attempts: attempts, redirects: redirects,
+            fileURL: fileURL)
+    }
+
+    init(
+        data: Data, head: ReceivedHead, request: URLRequest, attempts: [NetworkAttempt], redirects: [NetworkRedirect],
+        fileURL: URL?
+    ) {
         self.data = data
-        self.http = http
+        self.head = head
         self.request = request
         self.attempts = attempts
         self.fileURL = fileURL

@@ -57,6 +57,12 @@ public struct ResponseValidation: Sendable {
         return copy.failure(of: response, Data(), isElsewhere: true) == nil
     }
 
+    /// The same for a head whose response need not be made for it, as long as only the status is asked about.
+    func failure(of head: ReceivedHead, _ data: Data, isElsewhere: Bool) -> NetworkError? {
+        if acceptedTypes.isEmpty, check == nil, accepts(status: head.statusCode) { return nil }
+        return failure(of: head.http, data, isElsewhere: isElsewhere)
+    }
+
     /// Why the response is a failure; nil if it is none.
     ///
     /// - Parameter isElsewhere: whether the body went to a file or a stream, so that `data` says nothing.

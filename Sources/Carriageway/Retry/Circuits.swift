@@ -13,14 +13,14 @@ struct Circuits {
     private enum Phase {
         case closed
         /// From `until` on one probe may pass.
-        case open(until: ContinuousClock.Instant, probe: ObjectIdentifier?)
+        case open(until: Moment, probe: ObjectIdentifier?)
     }
 
     private struct Circuit {
         var phase = Phase.closed
         var failures: Int
         var last: NetworkError
-        var lastFailure: ContinuousClock.Instant
+        var lastFailure: Moment
 
         var isProbed: Bool {
             if case .open(_, .some) = phase { return true }
@@ -40,7 +40,7 @@ struct Circuits {
     var count: Int { circuits.count }
 
     /// Why a request to the host could not go at an instant; nil if it could.
-    func refusal(of host: String, at now: ContinuousClock.Instant) -> NetworkError? {
+    func refusal(of host: String, at now: Moment) -> NetworkError? {
         guard let circuit = circuits[host], case .open(let until, let probe) = circuit.phase else { return nil }
         return now >= until && probe == nil ? nil : circuit.last
     }
@@ -48,7 +48,7 @@ struct Circuits {
     /// A request is about to go; if it goes to a host that may be tried again it is the probe.
     ///
     /// - Returns: why it may not go; nil if it may.
-    mutating func admit(_ client: ObjectIdentifier, to host: String, now: ContinuousClock.Instant) -> NetworkError? {
+    mutating func admit(_ client: ObjectIdentifier, to host: String, now: Moment) -> NetworkError? {
         guard let circuit = circuits[host], case .open(let until, let probe) = circuit.phase else { return nil }
         guard now >= until, probe == nil || probe == client else { return circuit.last }
         circuits[host]?.phase = .open(until: until, probe: client)
@@ -65,7 +65,7 @@ struct Circuits {
     ///
     /// - Returns: whether the circuit has been opened by it.
     mutating func ended(
-        _ client: ObjectIdentifier, to host: String, sign: Sign, error: NetworkError?, now: ContinuousClock.Instant
+        _ client: ObjectIdentifier, to host: String, sign: Sign, error: NetworkError?, now: Moment
     ) -> Bool {
         if case .open(_, let probe)? = circuits[host]?.phase, probe != client { return false }
         switch sign {
@@ -81,7 +81,7 @@ struct Circuits {
         }
     }
 
-    private mutating func failed(_ host: String, with error: NetworkError, now: ContinuousClock.Instant) -> Bool {
+    private mutating func failed(_ host: String, with error: NetworkError, now: Moment) -> Bool {
         var circuit = circuits[host] ?? Circuit(failures: 0, last: error, lastFailure: now)
         circuit.failures += 1
         circuit.last = error
@@ -94,7 +94,7 @@ struct Circuits {
     }
 
     /// Forgets hosts that nobody has asked for long, so that many hosts that fail do not pile up.
-    private mutating func tidy(now: ContinuousClock.Instant) {
+    private mutating func tidy(now: Moment) {
         guard circuits.count > tidiesAt else { return }
         let age = max(breaker.coolDown, .seconds(60))
         circuits = circuits.filter { $0.value.lastFailure.advanced(by: age) > now || $0.value.isProbed }

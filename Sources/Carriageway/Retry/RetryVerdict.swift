@@ -36,9 +36,9 @@ struct RetryQuestion {
     var budget: RetryBudget?
     /// The tokens that the host owes.
     var spent: Int
-    var now: ContinuousClock.Instant
+    var now: Moment
     var date: Date
-    var deadline: ContinuousClock.Instant?
+    var deadline: Moment?
     /// A number between 0 and 1.
     var random: Double
 

@@ -14,8 +14,8 @@ final class DelegateRouter: TransportEvents {
         owners.withLock { $0[identifier] = exchange }
     }
 
-    func task(_ identifier: Int, received response: HTTPURLResponse) {
-        owner(of: identifier)?.received(response, by: identifier)
+    func task(_ identifier: Int, received head: ReceivedHead) {
+        owner(of: identifier)?.received(head, by: identifier)
     }
 
     func task(_ identifier: Int, received data: Data) {

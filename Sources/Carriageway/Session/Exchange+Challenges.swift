@@ -8,7 +8,7 @@ import Foundation
 
 extension Exchange {
     /// Whether a response may be a challenge that can be answered; whether there is an answer is looked up later.
-    func isChallenge(_ response: HTTPURLResponse, _ state: State) -> Bool {
+    func isChallenge(_ response: ReceivedHead, _ state: State) -> Bool {
         guard response.statusCode == 401, !settings.credentials.isEmpty else { return false }
         // A credential that came with the request was the caller's to choose.
         guard (state.sent ?? state.request).value(forHTTPHeaderField: "Authorization") == nil else { return false }
@@ -24,7 +24,7 @@ extension Exchange {
                 to: response, of: request, isFirstOrigin: request.hasSameOrigin(as: self.first))
             self.session.pipeline.async {
                 guard let answer else { return self.finish(failure: nil) }
-                let now = self.session.time.now
+                let now = self.session.time.moment
                 self.state.withLock { state in
                     guard state.canGoOn else { return }
                     state.challengers.insert(request.originKey)

@@ -43,8 +43,8 @@ extension Exchange {
     }
 
     /// Asks the destination what it makes of a response.
-    func offer(_ response: HTTPURLResponse, by identifier: Int) {
-        guard let reception = destination?.response(response) else { return }
+    func offer(_ response: ReceivedHead, by identifier: Int) {
+        guard let reception = destination?.response(response.http) else { return }
         switch reception {
         case .take(let offset, let total):
             record(by: identifier) { state in
@@ -95,7 +95,7 @@ extension Exchange {
 
     /// The destination has room again.
     private func goOn() {
-        let now = session.time.now
+        let now = session.time.moment
         let paused: Int? = state.withLock { state in
             guard state.delivery.isPaused, case .running(let identifier) = state.phase else { return nil }
             state.delivery.isPaused = false
@@ -108,7 +108,7 @@ extension Exchange {
     /// The caller pauses the transfer, or lets it go on.
     func hold(_ isHeld: Bool) {
         guard session.transport.canPause else { return }
-        let now = session.time.now
+        let now = session.time.moment
         let running: Int? = state.withLock { state in
             state.isHeld = isHeld
             state.lastActivity = now

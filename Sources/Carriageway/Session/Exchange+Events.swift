@@ -7,7 +7,7 @@ import Foundation
 // Events of the transport, by way of the router.
 
 extension Exchange {
-    func received(_ response: HTTPURLResponse, by identifier: Int) {
+    func received(_ response: ReceivedHead, by identifier: Int) {
         enum Step {
             case read
             case offer
@@ -24,7 +24,7 @@ extension Exchange {
             if destination != nil, state.onward == nil { return .offer }
             return failsBySize(response, &state) ? .cancel : .read
         }
-        if step != nil { settings.onSight?(.response(response)) }
+        if step != nil { settings.onSight?(.response(status: response.statusCode)) }
         switch step {
         case .read, nil: break
         case .offer: offer(response, by: identifier)
@@ -33,7 +33,7 @@ extension Exchange {
     }
 
     /// Whether the response says that its body is too large for the memory.
-    func failsBySize(_ response: HTTPURLResponse, _ state: inout State) -> Bool {
+    func failsBySize(_ response: ReceivedHead, _ state: inout State) -> Bool {
         guard let limit = settings.maxResponseSize, keepsBody(state), hasBody(response, to: state.request),
             response.bodyLength > limit
         else { return false }
@@ -81,7 +81,7 @@ extension Exchange {
     }
 
     /// Whether a length that a response gives is that of a body which comes with it (RFC 9110, section 6.4.1).
-    private func hasBody(_ response: HTTPURLResponse, to request: URLRequest) -> Bool {
+    private func hasBody(_ response: ReceivedHead, to request: URLRequest) -> Bool {
         switch response.statusCode {
         case 204, 205, 304: false
         default: request.httpMethod != "HEAD"
@@ -100,7 +100,7 @@ extension Exchange {
         enum Step {
             case nothing
             case hop(ExchangeSettings.Hop)
-            case answer(HTTPURLResponse, URLRequest)
+            case answer(ReceivedHead, URLRequest)
             case sendAgain
             case end(NetworkError?)
             case release(@Sendable () -> Void)
@@ -121,13 +121,13 @@ extension Exchange {
             case .stay, nil: return isChallenge(response, state) ? .answer(response, state.request) : .end(nil)
             case .refuse(let code): return .end(.urlError(URLError(code)))
             case .follow(let next):
-                return .hop(.init(response: response, previous: state.request, request: next))
+                return .hop(.init(response: response.http, previous: state.request, request: next))
             }
         }
         switch step {
         case .nothing: break
         case .hop(let hop): follow(hop)
-        case .answer(let response, let request): answer(response, to: request)
+        case .answer(let response, let request): answer(response.http, to: request)
         case .sendAgain: session.pipeline.async { self.send() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
         case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }
@@ -139,7 +139,7 @@ extension Exchange {
 
     @discardableResult
     func record<Result>(by identifier: Int, _ change: (inout State) -> Result?) -> Result? {
-        let now = session.time.now
+        let now = session.time.moment
         return state.withLock { state in
             guard case .running(identifier) = state.phase, state.failure == nil else { return nil }
             state.lastActivity = now

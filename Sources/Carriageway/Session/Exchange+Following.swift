@@ -8,11 +8,11 @@ import Foundation
 
 extension Exchange {
     /// Where a response leads by the rules; nil if it is the answer.
-    func onward(from response: HTTPURLResponse, _ state: State) -> Redirect? {
+    func onward(from response: ReceivedHead, _ state: State) -> Redirect? {
         if case .refuse = settings.redirects.rule { return nil }
         guard Redirect.leadsOn(response.statusCode) else { return nil }
         let redirect = Redirect(
-            of: response, to: state.request, followed: state.redirects.count,
+            of: response.http, to: state.request, followed: state.redirects.count,
             allowsInsecure: settings.redirects.allowsInsecure,
             confidentialHeaders: settings.redirects.confidentialHeaders)
         return redirect == .stay ? nil : redirect
@@ -41,7 +41,7 @@ extension Exchange {
 
     /// Sends the request that a redirect led to; it is checked as the first one was.
     private func goOn(by hop: ExchangeSettings.Hop, isGivenByServer: Bool) {
-        let now = session.time.now
+        let now = session.time.moment
         do throws(NetworkError) {
             let checked = try RequestCheck.checked(
                 hop.request, takesIPv6: session.transport.takesIPv6Addresses)

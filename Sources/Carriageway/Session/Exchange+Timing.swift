@@ -11,7 +11,7 @@ extension Exchange {
     func watchWholeTime() {
         let timeout = [settings.attemptTimeout, session.transport.wholeTimeoutToKeep].compactMap { $0 }.min()
         guard let timeout else { return }
-        let timer = session.time.schedule(at: session.time.now.advanced(by: timeout.saturated)) { [weak self] in
+        let timer = session.time.schedule(at: session.time.moment.advanced(by: timeout.saturated)) { [weak self] in
             self?.fail(with: .urlError(URLError(.timedOut)))
         }
         let isWanted = state.withLock { state in
@@ -44,7 +44,7 @@ extension Exchange {
     }
 
     private func idleTimeCameUp(_ timeout: Duration) {
-        let now = session.time.now
+        let now = session.time.moment
         let isIdle = state.withLock { state -> Bool? in
             guard case .running = state.phase else { return nil }
             // A task that was paused is idle because we want it to.
@@ -56,13 +56,5 @@ extension Exchange {
         case true?: fail(with: .urlError(URLError(.timedOut)))
         case false?: watchIdleTime(timeout)
         }
-    }
-}
-
-extension HTTPURLResponse {
-    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
-    var bodyLength: Int64 {
-        let coding = value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-        return coding == "identity" ? expectedContentLength : -1
     }
 }

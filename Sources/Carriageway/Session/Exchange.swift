@@ -11,7 +11,7 @@ import Foundation
 final class Exchange: Sendable {
     /// A complete response, and the request that got it.
     struct Reply: Sendable {
-        let http: HTTPURLResponse
+        let head: ReceivedHead
         let data: Data
         let request: URLRequest
         var redirects: [NetworkRedirect] = []
@@ -21,6 +21,8 @@ final class Exchange: Sendable {
         var length: Int64 = 0
         /// The file that the body is in.
         var file: URL?
+
+        var http: HTTPURLResponse { head.http }
     }
 
     /// How the exchange ended.
@@ -29,7 +31,7 @@ final class Exchange: Sendable {
         /// Whether a byte of a response came.
         var hasBegunResponse: Bool { head != nil }
         /// The response as far as it came, also of a body that is too large.
-        let head: HTTPURLResponse?
+        let head: ReceivedHead?
         /// The request as it was sent last.
         let request: URLRequest
         /// Whether it carried the credential of an ``Authentication``.
@@ -39,7 +41,7 @@ final class Exchange: Sendable {
         let timing: Timing
 
         /// An exchange that could not begin.
-        static func failed(_ error: NetworkError, _ request: URLRequest, at now: ContinuousClock.Instant) -> Outcome {
+        static func failed(_ error: NetworkError, _ request: URLRequest, at now: Moment) -> Outcome {
             Outcome(
                 result: .failure(error), head: nil, request: request, isAuthorized: false,
                 methodTaken: nil, timing: Timing(start: now))
@@ -49,8 +51,8 @@ final class Exchange: Sendable {
     /// What was measured so far.
     struct Timing: Sendable {
         /// When the first request was sent.
-        var start: ContinuousClock.Instant
-        var firstByte: ContinuousClock.Instant?
+        var start: Moment
+        var firstByte: Moment?
         var bytesReceived: Int64 = 0
         var bytesSent: Int64 = 0
         var redirects = 0
@@ -78,7 +80,7 @@ final class Exchange: Sendable {
         var body: TransportBody
         /// As it was when the body was last sent; -1 if it is not known.
         var bodyLength: Int64 = -1
-        var response: HTTPURLResponse?
+        var response: ReceivedHead?
         var data = Data()
         var delivery = Delivery()
         /// The caller wants nothing read from the network.
@@ -93,7 +95,7 @@ final class Exchange: Sendable {
         var challengers: Set<String> = []
         /// Why the task was cancelled by us; what the transport says of it does not count.
         var failure: NetworkError?
-        var lastActivity: ContinuousClock.Instant
+        var lastActivity: Moment
         var measured: Timing
         var watches = Watches()
 
@@ -159,7 +161,7 @@ final class Exchange: Sendable {
         first = request
         let body = body ?? TransportBody(of: request)
         let request = request.adding(session.headers)
-        let now = session.time.now
+        let now = session.time.moment
         state = Locked(State(request: request, body: body, lastActivity: now, measured: Timing(start: now)))
     }
 
@@ -296,7 +298,7 @@ final class Exchange: Sendable {
             } else if let response = state.response {
                 .success(
                     Reply(
-                        http: response, data: state.data, request: state.sent ?? state.request,
+                        head: response, data: state.data, request: state.sent ?? state.request,
                         redirects: state.redirects, isTaken: state.delivery.isTaken,
                         length: state.delivery.isTaken ? state.delivery.received : Int64(state.data.count)))
             } else {

@@ -22,7 +22,7 @@ struct ExchangeSettings: Sendable {
 
     /// What the exchange meets before it ends.
     enum Sight: Sendable {
-        case response(HTTPURLResponse)
+        case response(status: Int)
         /// A redirect that is followed, with what is sent next.
         case redirect(status: Int, URLRequest)
     }

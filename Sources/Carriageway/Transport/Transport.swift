@@ -58,7 +58,7 @@ package protocol Transport: AnyObject, Sendable {
 /// Who is told what happens to a transport's tasks. The events of one task come one after the other.
 package protocol TransportEvents: AnyObject, Sendable {
     /// Status and headers have come: at most once for each final response, never for a 1xx. What came before is void.
-    func task(_ identifier: Int, received response: HTTPURLResponse)
+    func task(_ identifier: Int, received head: ReceivedHead)
     /// A part of the body has come, decompressed.
     func task(_ identifier: Int, received data: Data)
     /// A part of the request's body has been sent; the count is of all that was.

@@ -8,7 +8,7 @@ private final class CircuitRun {
     final class Client {}
 
     var circuits: Circuits
-    var now = Made.instant
+    var now = Made.moment
     let clients = (0..<6).map { _ in Client() }
 
     init(failures: Int = 3, coolDown: Duration = .seconds(30)) {
@@ -153,7 +153,7 @@ struct CircuitsTests {
         RandomWalk.run("circuits") { steps, random in
             let run = CircuitRun()
             var row = 0
-            var openUntil: ContinuousClock.Instant?
+            var openUntil: Moment?
             var probe: Int?
             for step in 0..<steps {
                 let client = random.below(6)

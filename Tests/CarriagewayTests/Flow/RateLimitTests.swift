@@ -59,7 +59,7 @@ struct RateLimitTests {
         let stage = Stage { _, _ in .status(200) }
         let queue = NetworkQueue(session: stage.session) { $0.rateLimit = RateLimit(requestsPerSecond: 1) }
         await queue.send(request()).finished()
-        stage.session.lane.hold(host: request().hostKey, until: stage.time.now.advanced(by: .seconds(3)))
+        stage.session.lane.hold(host: request().hostKey, until: stage.time.moment.advanced(by: .seconds(3)))
         let waiting = queue.send(request())
         await Self.wait { queue.session.lane.counts(of: queue.laneMember).waiting == 1 }
         stage.time.advance(by: .seconds(1))

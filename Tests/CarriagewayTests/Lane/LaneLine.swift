@@ -7,7 +7,7 @@ struct LaneLine {
     final class Request: Sendable {}
 
     var lane: Lane.State
-    var now = ContinuousClock.now
+    var now = Moment.now
     private(set) var requests: [String: Request] = [:]
 
     init(connectionsPerHost: Int? = nil) {

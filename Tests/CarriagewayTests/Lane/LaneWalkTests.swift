@@ -19,25 +19,25 @@ private struct LaneModel {
     struct Bucket {
         let limit: RateLimit?
         var level: Duration
-        var filled: ContinuousClock.Instant
+        var filled: Moment
 
-        init(_ limit: RateLimit?, now: ContinuousClock.Instant) {
+        init(_ limit: RateLimit?, now: Moment) {
             self.limit = limit
             level = limit.map { $0.interval * $0.burst } ?? .zero
             filled = now
         }
 
-        func level(at now: ContinuousClock.Instant) -> Duration {
+        func level(at now: Moment) -> Duration {
             limit.map { min(level + (now - filled), $0.interval * $0.burst) } ?? .zero
         }
 
-        func mayGo(at now: ContinuousClock.Instant) -> Bool { limit.map { level(at: now) >= $0.interval } ?? true }
+        func mayGo(at now: Moment) -> Bool { limit.map { level(at: now) >= $0.interval } ?? true }
 
-        func isFull(at now: ContinuousClock.Instant) -> Bool {
+        func isFull(at now: Moment) -> Bool {
             limit.map { level(at: now) == $0.interval * $0.burst } ?? true
         }
 
-        mutating func change(by requests: Int, at now: ContinuousClock.Instant) {
+        mutating func change(by requests: Int, at now: Moment) {
             guard let limit else { return }
             level = min(level(at: now) + limit.interval * requests, limit.interval * limit.burst)
             filled = now
@@ -66,10 +66,10 @@ private struct LaneModel {
     var entrants: [Entrant?] = []
     var activePerHost = [Int](repeating: 0, count: LaneWalk.hosts.count)
     var outsiders = [Int](repeating: 0, count: LaneWalk.hosts.count)
-    var heldUntil = [ContinuousClock.Instant?](repeating: nil, count: LaneWalk.hosts.count)
+    var heldUntil = [Moment?](repeating: nil, count: LaneWalk.hosts.count)
     var arrivals = 0
 
-    func mayGo(_ entrant: Entrant, now: ContinuousClock.Instant) -> Bool {
+    func mayGo(_ entrant: Entrant, now: Moment) -> Bool {
         let queue = queues[entrant.member]
         guard !entrant.isActive, queue.active < queue.limit, !queue.isHeld(for: entrant),
             queue.activePerHost[entrant.host] < queue.limitPerHost, queue.bucket.mayGo(at: now),
@@ -80,7 +80,7 @@ private struct LaneModel {
     }
 
     /// Who is admitted now, in order.
-    mutating func admissions(now: ContinuousClock.Instant) -> [(client: Int, round: Int)] {
+    mutating func admissions(now: Moment) -> [(client: Int, round: Int)] {
         var admitted: [(Int, Int)] = []
         while true {
             var best: (client: Int, entrant: Entrant)?
@@ -101,7 +101,7 @@ private struct LaneModel {
         }
     }
 
-    mutating func turn(_ entrant: Entrant, _ change: Int, now: ContinuousClock.Instant) {
+    mutating func turn(_ entrant: Entrant, _ change: Int, now: Moment) {
         queues[entrant.member].bucket.change(by: change, at: now)
         queues[entrant.member].bucketPerHost[entrant.host].change(by: change, at: now)
     }
@@ -122,11 +122,11 @@ private struct LaneWalk {
     let clients = (0..<28).map { _ in Client() }
     var lane: Lane.State
     var model: LaneModel
-    var now = ContinuousClock.now
+    var now = Moment.now
     var round = 0
     var stepNumber = 0
     /// What the one timer is set to.
-    var timer: ContinuousClock.Instant?
+    var timer: Moment?
 
     init(random: inout SeededRandom) {
         let connections = random.once(in: 3) ? nil : 1 + random.below(5)

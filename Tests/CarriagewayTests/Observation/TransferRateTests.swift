@@ -4,7 +4,7 @@ import Testing
 @testable import Carriageway
 
 struct TransferRateTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     @Test("the speed is that of the last seconds, not of all time")
     func recent() {

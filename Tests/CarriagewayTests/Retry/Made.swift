@@ -9,6 +9,7 @@ import Foundation
 /// Requests, responses, errors and attempts for pure tests; none of them has seen a network.
 enum Made {
     static let instant = ContinuousClock.now
+    static let moment = Moment(instant)
     /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110.
     static let date = Date(timeIntervalSince1970: 784_111_777)
 
@@ -52,6 +53,6 @@ enum Made {
         RetryQuestion(
             policy: policy, error: error, request: request(method), attempts: Self.attempts(attempts, error),
             decision: .automatic, isWanted: error.shouldRetry, hasBegunResponse: true, hasRetriedIdleConnection: false,
-            budget: nil, spent: 0, now: instant, date: date, deadline: nil, random: 0)
+            budget: nil, spent: 0, now: moment, date: date, deadline: nil, random: 0)
     }
 }

@@ -18,7 +18,7 @@ struct RetryVerdictTests {
         question.request.httpBodyStream = InputStream(data: Data("x".utf8))
         question.budget = .default
         question.spent = 500
-        question.deadline = Made.instant
+        question.deadline = Made.moment
         return question
     }
 
@@ -196,21 +196,21 @@ struct RetryVerdictTests {
     @Test("a retry is made only if its wait ends before the deadline")
     func deadline() {
         var question = Made.question(Made.status(502), policy: .fixed(interval: .seconds(2), maxRetries: 3))
-        question.deadline = Made.instant.advanced(by: .seconds(2))
+        question.deadline = Made.moment.advanced(by: .seconds(2))
         #expect(question.verdict() == .giveUp(.deadline))
-        question.deadline = Made.instant.advanced(by: .seconds(2) + .nanoseconds(1))
+        question.deadline = Made.moment.advanced(by: .seconds(2) + .nanoseconds(1))
         #expect(question.verdict() == .retry(after: .seconds(2), cost: 0))
         question.policy.backoff = .fixed(.zero)
-        question.deadline = Made.instant
+        question.deadline = Made.moment
         #expect(question.verdict() == .giveUp(.deadline))
-        question.deadline = Made.instant.advanced(by: .seconds(-1))
+        question.deadline = Made.moment.advanced(by: .seconds(-1))
         #expect(question.verdict() == .giveUp(.deadline))
     }
 
     @Test("C27 a Retry-After that outlasts the deadline ends the request at once")
     func deadlineBeforeRetryAfter() {
         var question = Made.question(Made.status(503, ["Retry-After": "30"]))
-        question.deadline = Made.instant.advanced(by: .seconds(10))
+        question.deadline = Made.moment.advanced(by: .seconds(10))
         #expect(question.verdict() == .giveUp(.deadline))
     }
 

@@ -194,7 +194,7 @@
                 transfer.reportedCount = transfer.sentCount
                 events.task(identifier, sentBodyBytes: transfer.sentCount, of: transfer.bodyLength)
             }
-            if let response = transfer.takeResponse() { events.task(identifier, received: response) }
+            if let head = transfer.takeHead() { events.task(identifier, received: head) }
             guard !transfer.received.isEmpty else { return }
             let data = transfer.received
             transfer.received = Data()

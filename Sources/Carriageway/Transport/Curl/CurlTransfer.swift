@@ -81,11 +81,10 @@
         }
 
         /// The response, once its head is complete and if it was not asked for before.
-        func takeResponse() -> HTTPURLResponse? {
+        func takeHead() -> ReceivedHead? {
             guard head.isComplete, !hasGivenResponse else { return nil }
             hasGivenResponse = true
-            return HTTPURLResponse(
-                url: request.url, statusCode: head.status, httpVersion: head.version, headerFields: head.fields)
+            return ReceivedHead(head, of: request.url)
         }
     }
 #endif

@@ -9,12 +9,13 @@ import Foundation
 /// An operation's state with a clock that stands until told; what it decides comes as words.
 struct OperationRun {
     private(set) var state = OperationState()
-    var now = Made.instant
+    var now = Made.moment
     private(set) var failure = Made.status(503)
 
     static let request = Made.request()
 
     mutating func begin() -> [String] { words(state.begin(deadline: nil)) }
+    mutating func handOver() -> Bool { state.handOver() }
 
     mutating func start(timeout: Duration? = nil) -> [String] {
         let deadline = timeout.map { now.advanced(by: $0) }
@@ -36,7 +37,7 @@ struct OperationRun {
     mutating func confirmed(_ round: Int = 1) -> [String] { words(state.confirmed(Self.request, round: round)) }
 
     mutating func succeeded(_ round: Int = 1, status: Int = 200) -> [String] {
-        let reply = Exchange.Reply(http: Made.response(status), data: Data(), request: Self.request)
+        let reply = Exchange.Reply(head: ReceivedHead(Made.response(status)), data: Data(), request: Self.request)
         return words(state.succeeded(reply, round: round, now: now))
     }
 

@@ -23,12 +23,12 @@ private struct OperationWalk {
     }
 
     static let request = Made.request()
-    static let reply = Exchange.Reply(http: Made.response(200), data: Data([1]), request: request)
+    static let reply = Exchange.Reply(head: ReceivedHead(Made.response(200)), data: Data([1]), request: request)
     static let error = Made.status(503)
     static let builtWrong = NetworkError.invalidRequest("x")
 
     var state = OperationState()
-    var now = Made.instant
+    var now = Made.moment
     /// A number for what the world decides in this step.
     var coin = 0
     var outstanding: [Event] = []
@@ -42,6 +42,8 @@ private struct OperationWalk {
     var endedAttempts = 0
     var deliveries = 0
     var finishes = 0
+    /// It has set out by itself, and Foundation has not got it since.
+    var needsNoStart = false
     var lastWasFinish = false
     var inLine: Set<Int> = []
     var expected: String?
@@ -55,17 +57,37 @@ private struct OperationWalk {
         coin = random.below(1 << 16)
         switch random.below(40) {
         case 0: try cancel()
-        case 1..<4: try start(&random)
+        case 1: try start(&random)
+        case 2: try begin(&random)
+        case 3: try handOver()
         case 4..<9: try late(&random)
         default:
-            if outstanding.isEmpty { return try start(&random) }
+            if outstanding.isEmpty { return try random.once(in: 2) ? start(&random) : begin(&random) }
             try deliver(outstanding.remove(at: random.below(outstanding.count)), &random)
         }
         try check()
     }
 
+    /// The queue lets it set out before Foundation has it.
+    private mutating func begin(_ random: inout SeededRandom) throws {
+        let deadline = deadline(&random)
+        if state.phase == .idle { needsNoStart = true }
+        try perform(state.begin(deadline: deadline))
+    }
+
+    /// The queue is about to hand it to Foundation.
+    private mutating func handOver() throws {
+        let isTaken = state.handOver()
+        try demand(isTaken == (!isStarted && !(needsNoStart && expected != nil)), "handed over: \(isTaken)")
+        if isTaken { needsNoStart = false }
+    }
+
+    private func deadline(_ random: inout SeededRandom) -> Moment? {
+        random.once(in: 2) ? now.advanced(by: .milliseconds(random.below(2_000))) : nil
+    }
+
     private mutating func start(_ random: inout SeededRandom) throws {
-        let deadline = random.once(in: 2) ? now.advanced(by: .milliseconds(random.below(2_000))) : nil
+        let deadline = deadline(&random)
         let wasStarted = isStarted
         isStarted = true
         let actions = state.start(deadline: deadline)
@@ -79,7 +101,7 @@ private struct OperationWalk {
 
     /// Cancel or deadline: the result unless there is one, and an attempt that is under way ends with it.
     private mutating func end(
-        _ word: String, _ event: (inout OperationState, ContinuousClock.Instant) -> [OperationState.Action]
+        _ word: String, _ event: (inout OperationState, Moment) -> [OperationState.Action]
     ) throws {
         if expected == nil {
             expected = word
@@ -231,7 +253,7 @@ private struct OperationWalk {
                 deliveries += 1
                 try perform(state.delivered())
             case .finish:
-                try demand(isStarted && deliveries == 1, "finishes before start or delivery")
+                try demand((isStarted || needsNoStart) && deliveries == 1, "finishes before start or delivery")
                 try demand(index == actions.count - 1, "does something after finish")
                 finishes += 1
             }
@@ -244,7 +266,7 @@ private struct OperationWalk {
         let isEnded = expected != nil
         try demand((state.phase == .ended) == isEnded, "phase \(state.phase)")
         try demand(deliveries == (isEnded ? 1 : 0), "\(deliveries) deliveries")
-        try demand(finishes == (isEnded && isStarted ? 1 : 0), "\(finishes) finishes")
+        try demand(finishes == (isEnded && (isStarted || needsNoStart) ? 1 : 0), "\(finishes) finishes")
         try demand(state.attempts.count == endedAttempts, "\(state.attempts.count) attempts, not \(endedAttempts)")
         try demand(!isEnded || inLine.isEmpty, "ended with a place in line")
         try demand(!isEnded || exchangesOut == 0, "ended with an exchange out")

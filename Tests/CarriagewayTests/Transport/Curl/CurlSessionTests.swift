@@ -114,7 +114,7 @@
                 self.onData = onData
             }
 
-            func task(_ identifier: Int, received response: HTTPURLResponse) {
+            func task(_ identifier: Int, received head: ReceivedHead) {
                 state.withLock { $0.hasResponse = true }
             }
 

@@ -140,9 +140,26 @@ extension ResponseHead {
         return fields
     }
 
-    /// The values of one name, each by itself; the name in small letters.
-    func values(of name: String) -> [String] {
-        lines.filter { text($0.name).lowercased() == name }.map(value)
+    /// The values of one name, each by itself; the name in small letters, and ASCII.
+    func values(of name: StaticString) -> [String] {
+        lines.filter { isName($0, name) }.map(value)
+    }
+
+    /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
+    var bodyLength: Int64 {
+        let codings = values(of: "content-encoding")
+        guard codings.isEmpty || codings == ["identity"] else { return -1 }
+        let lengths = values(of: "content-length")
+        return lengths.count == 1 ? Int64(lengths[0]) ?? -1 : -1
+    }
+
+    private func isName(_ line: Field, _ name: StaticString) -> Bool {
+        guard line.name.count == name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { letters in
+            zip(bytes[line.name], letters).allSatisfy { byte, letter in
+                byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter
+            }
+        }
     }
 
     private func value(of line: Field) -> String {
