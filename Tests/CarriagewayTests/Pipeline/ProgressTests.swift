@@ -52,7 +52,7 @@ struct ProgressTests {
     func threads() {
         var transfer = TransferProgress()
         let progress = transfer.asked { Progress.discreteProgress(totalUnitCount: -1) }
-        let start = ContinuousClock.now
+        let start = Moment.now
         _ = transfer.moved(0, of: 50, at: start)
         _ = transfer.moved(10, of: 50, at: start + .seconds(1))
         let late = transfer.update()

@@ -173,7 +173,7 @@
             let errors = Locked<[NetworkError?]>([])
             let count = Counter()
 
-            func task(_ identifier: Int, received response: HTTPURLResponse) {}
+            func task(_ identifier: Int, received head: ReceivedHead) {}
             func task(_ identifier: Int, received data: Data) {}
             func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64) {}
             func task(_ identifier: Int, completedWith error: NetworkError?) {
