@@ -9,6 +9,7 @@ import Testing
 #endif
 
 /// Downloads to files, over real sockets.
+@Suite(.overEveryWire)
 struct DownloadTests {
     private let folder: TemporaryFolder
     private let queue: NetworkQueue
@@ -16,7 +17,7 @@ struct DownloadTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 20)
             $0.retryBudget = nil
         }

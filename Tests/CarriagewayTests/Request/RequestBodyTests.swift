@@ -9,6 +9,7 @@ import Testing
 #endif
 
 /// Bodies given to operations, queues and sessions, over real sockets.
+@Suite(.overEveryWire)
 struct RequestBodyTests {
     private struct User: Codable, Equatable {
         var name = "Ada"
@@ -22,7 +23,7 @@ struct RequestBodyTests {
         server = try LoopbackServer()
         folder = try TemporaryFolder()
         server.on("/up") { .data($0.body, contentType: "application/json") }
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 3)
         }
     }
@@ -136,7 +137,7 @@ struct RequestBodyTests {
 
     @Test("prepare sees bytes from memory, and what it puts in goes first")
     func prepare() async throws {
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.prepare = { request in
                 request.setValue("\(request.httpBody?.count ?? -1)", forHTTPHeaderField: "X-Signed")
                 if request.value(forHTTPHeaderField: "X-Replace") != nil { request.httpBody = Data("other".utf8) }
