@@ -228,6 +228,20 @@ const char *cwcurl_get_text(cwcurl_easy *easy, long info) {
     return curl.easy_getinfo(easy, (int)info, &text) == 0 ? text : NULL;
 }
 
+void cwcurl_measure(cwcurl_easy *easy, cwcurl_measured *measured) {
+    measured->name_lookup = cwcurl_get_int64(easy, CWCURL_INFO_NAMELOOKUP_TIME);
+    measured->connect = cwcurl_get_int64(easy, CWCURL_INFO_CONNECT_TIME);
+    measured->tls = cwcurl_get_int64(easy, CWCURL_INFO_APPCONNECT_TIME);
+    measured->first_byte = cwcurl_get_int64(easy, CWCURL_INFO_STARTTRANSFER_TIME);
+    measured->total = cwcurl_get_int64(easy, CWCURL_INFO_TOTAL_TIME);
+    measured->request_sent = cwcurl_get_long(easy, CWCURL_INFO_REQUEST_SIZE);
+    measured->head_received = cwcurl_get_long(easy, CWCURL_INFO_HEADER_SIZE);
+    measured->body_sent = cwcurl_get_int64(easy, CWCURL_INFO_SIZE_UPLOAD);
+    measured->body_received = cwcurl_get_int64(easy, CWCURL_INFO_SIZE_DOWNLOAD);
+    measured->connections = cwcurl_get_long(easy, CWCURL_INFO_NUM_CONNECTS);
+    measured->http_version = cwcurl_get_long(easy, CWCURL_INFO_HTTP_VERSION);
+}
+
 void *cwcurl_get_private(cwcurl_easy *easy) {
     void *pointer = NULL;
     return curl.easy_getinfo(easy, CWCURL_INFO_PRIVATE, &pointer) == 0 ? pointer : NULL;

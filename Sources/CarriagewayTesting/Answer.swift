@@ -90,6 +90,8 @@ extension LoopbackServer.Response.Truncation {
 /// Cuts a body into what is sent at a time.
 struct BodyPieces {
     private var body = Data()
+    /// Of all repetitions together.
+    private var length = 0
     private var isChunked = false
     private var size = Int.max
     private var interval = Duration.zero
@@ -106,7 +108,8 @@ struct BodyPieces {
         guard framing != .none else { return }
         body = response.body
         isChunked = framing == .chunked
-        limit = min(body.count, response.truncation?.length ?? .max)
+        length = response.length
+        limit = min(length, response.truncation?.length ?? .max)
         switch response.pacing {
         case .whole: break
         case .chunked(let size, let interval), .dripped(let size, let interval):
@@ -120,7 +123,7 @@ struct BodyPieces {
 
     /// All of the body when it is to be sent in one piece as it is, and small.
     mutating func takeWhole(upTo small: Int) -> Data? {
-        guard !isChunked, position == 0, limit <= min(size, small) else { return nil }
+        guard !isChunked, position == 0, limit <= min(size, small, body.count) else { return nil }
         position = limit
         return body.prefix(limit)
     }
@@ -139,9 +142,10 @@ struct BodyPieces {
     }
 
     private mutating func takePiece() -> Data {
-        let full = min(size, body.count - position)
+        let start = position % body.count
+        let full = min(size, body.count - start)
         let count = min(full, limit - position)
-        let piece = body.dropFirst(position).prefix(count)
+        let piece = body.dropFirst(start).prefix(count)
         position += count
         guard isChunked else { return piece }
         var chunk = Data("\(String(full, radix: 16))\r\n".utf8)

@@ -47,6 +47,8 @@ final class Connection {
     /// False after the last request that this connection will answer.
     var readsRequests = true
     var hasDiscardedInput = false
+    /// What the client sends stays in the network, until its own side is full.
+    var readsNoMore = false
 
     private var queue: [Exchange] = []
     private var queueHead = 0
@@ -69,7 +71,7 @@ final class Connection {
 
     var wantsToRead: Bool {
         switch phase {
-        case .serving: !inputEnded && (!readsRequests || !isQueueFull)
+        case .serving: !inputEnded && !readsNoMore && (!readsRequests || !isQueueFull)
         case .lingering: true
         case .closed: false
         }

@@ -52,12 +52,24 @@ extension EventLoop {
         connection.parser.bodyLimit = settings.bodyLimit
         while connection.readsRequests {
             if connection.isQueueFull { return true }
-            guard let event = connection.parser.next() else { return false }
+            guard let event = connection.parser.next() else {
+                if let (target, received) = connection.parser.bodyUnderWay,
+                    let cut = parts.settings.interruption(of: target, at: received)
+                {
+                    interrupt(connection, cut)
+                }
+                return false
+            }
             switch event {
             case .expectsContinue:
                 guard settings.answersExpectContinue else { continue }
                 connection.enqueue(.init(answer: .continuation(), path: nil))
-            case .request(let request): answer(request, on: connection)
+            case .request(let request):
+                if let cut = parts.settings.interruption(of: request.target, at: request.body.count) {
+                    interrupt(connection, cut)
+                } else {
+                    answer(request, on: connection)
+                }
             case .rejected(let rejection): reject(rejection, on: connection)
             }
         }
@@ -75,6 +87,20 @@ extension EventLoop {
 
     private func reject(_ rejection: RequestParser.Rejection, on connection: Connection) {
         let response = LoopbackServer.Response.text(rejection.reason, status: rejection.status)
+        enqueue(Answer(response, to: .init(keepsAlive: false, date: currentDate())), path: nil, on: connection)
+        connection.hasDiscardedInput = true
+    }
+
+    /// Breaks off in the middle of a request.
+    private func interrupt(_ connection: Connection, _ cut: LoopbackServer.Response.Cut) {
+        let response: LoopbackServer.Response
+        switch cut {
+        case .close: response = .close
+        case .reset: response = .reset
+        case .stall:
+            response = .hang
+            connection.readsNoMore = true
+        }
         enqueue(Answer(response, to: .init(keepsAlive: false, date: currentDate())), path: nil, on: connection)
         connection.hasDiscardedInput = true
     }

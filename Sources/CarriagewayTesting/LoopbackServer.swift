@@ -135,6 +135,20 @@ extension LoopbackServer {
     }
 }
 
+// MARK: - Faults
+
+extension LoopbackServer {
+    /// Breaks requests off while their bodies come: the first to this path once `lengths[0]` bytes of its body have been
+    /// read, or at most 64 KB more, the next one at `lengths[1]`, and so on; those after them are answered as the routes
+    /// say. A request with a shorter body is answered too. What is broken off is not recorded.
+    ///
+    /// After `.stall` nothing more of the connection is read, and it stays open until the server stops.
+    public func interrupt(_ path: String, after lengths: [Int], then cut: Response.Cut) {
+        let path = RequestTarget.decoded(path)
+        parts.settings.update { $0.interruptions[path] = Settings.Interruptions(lengths: lengths[...], cut: cut) }
+    }
+}
+
 // MARK: - Records
 
 extension LoopbackServer {

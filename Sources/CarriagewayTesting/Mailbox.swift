@@ -63,6 +63,13 @@ final class Settings: @unchecked Sendable {
     struct Values {
         var answersExpectContinue = true
         var bodyLimit = 1 << 30
+        var interruptions: [String: Interruptions] = [:]
+    }
+
+    /// What is to happen to the requests to one path, while their bodies come.
+    struct Interruptions {
+        var lengths: ArraySlice<Int>
+        let cut: LoopbackServer.Response.Cut
     }
 
     private let lock = NSLock()
@@ -74,5 +81,17 @@ final class Settings: @unchecked Sendable {
 
     func update(_ change: (inout Values) -> Void) {
         lock.withLock { change(&values) }
+    }
+
+    /// What becomes of a request now that so many bytes of its body have come; nil if nothing does.
+    func interruption(of target: String, at received: Int) -> LoopbackServer.Response.Cut? {
+        lock.withLock {
+            guard !values.interruptions.isEmpty else { return nil }
+            let path = RequestTarget(target).path
+            guard let next = values.interruptions[path], let length = next.lengths.first, received >= length
+            else { return nil }
+            values.interruptions[path]?.lengths.removeFirst()
+            return next.cut
+        }
     }
 }

@@ -55,6 +55,14 @@ struct RequestParser {
     /// True while bytes are kept that belong to no request given out yet.
     var hasUnreadBytes: Bool { start < buffer.count }
 
+    /// The request whose body is coming, and how much of that has come.
+    var bodyUnderWay: (target: String, received: Int)? {
+        switch stage {
+        case .body, .chunkSize, .chunkData, .chunkEnd, .trailers: (partial.target, partial.body.count)
+        case .requestLine, .fields, .rejected: nil
+        }
+    }
+
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if start == buffer.count {
             buffer.removeAll(keepingCapacity: true)

@@ -24,6 +24,8 @@ extension LoopbackServer {
         var pacing = Pacing.whole
         var truncation: Truncation?
         var trailingFields: [(name: String, value: String)] = []
+        /// How often the body is sent, one after the other.
+        var repetitions = 1
         var closesConnection = false
 
         /// What a truncated response does in place of its rest.
@@ -182,6 +184,17 @@ extension LoopbackServer.Response {
     /// Sends the body with the chunked coding and these fields after it (RFC 9112, section 7.1.2).
     public func trailers(_ fields: [(String, String)]) -> Self {
         with { $0.trailingFields += fields.map { (name: $0.0, value: $0.1) } }
+    }
+
+    /// Sends the body that many times, one after the other, as one long body: for gigabytes that need not be in memory.
+    public func repeated(_ count: Int) -> Self {
+        with { $0.repetitions = max(0, count) }
+    }
+
+    /// The length of what is sent, in bytes.
+    var length: Int {
+        let (length, isTooLarge) = body.count.multipliedReportingOverflow(by: repetitions)
+        return isTooLarge ? .max : length
     }
 
     private func with(_ change: (inout Self) -> Void) -> Self {

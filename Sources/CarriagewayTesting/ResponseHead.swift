@@ -59,7 +59,7 @@ struct ResponseHead {
         // RFC 9110, section 8.6, and RFC 9112, section 6.1: 1xx and 204 say nothing about a body. A 304 could give the
         // length that a 200 would have; only the user can know that one.
         guard !response.forbidsBody, !cannotChunk else { return nil }
-        return wantsChunks ? "Transfer-Encoding: chunked\r\n" : "Content-Length: \(response.body.count)\r\n"
+        return wantsChunks ? "Transfer-Encoding: chunked\r\n" : "Content-Length: \(response.length)\r\n"
     }
 
     /// The usual phrase for a status code; empty for one that has none.

@@ -49,8 +49,8 @@ struct Fault: Error, CustomStringConvertible {
 enum Scenario: String, CaseIterable {
     case cancelAfterResume, cancelDuringRedirect, lateRedirect, useAfterInvalidation, hugeTimeouts, oddHeaders
     case basicChallenge, cancelQueued, longChain, addedTwice, barrierAndCancelled, blockedHandlers, releasedQueue
-    case diskFull, manyFiles, slowReader
-    case trailers, cutHeads, endedSessions
+    case diskFull, manyFiles, slowReader, pausedTransfers, noTemporaryFolder, noDescriptors
+    case trailers, cutHeads, endedSessions, foldedHeads
 
     func run() async throws {
         switch self {
@@ -70,9 +70,13 @@ enum Scenario: String, CaseIterable {
         case .diskFull: try await Self.diskFull()
         case .manyFiles: try await Self.manyFiles()
         case .slowReader: try await Self.slowReader()
+        case .pausedTransfers: try await Self.pausedTransfers()
+        case .noTemporaryFolder: try await Self.noTemporaryFolder()
+        case .noDescriptors: try await Self.noDescriptors()
         case .trailers: try await Self.trailers()
         case .cutHeads: try await Self.cutHeads()
         case .endedSessions: try await Self.endedSessions()
+        case .foldedHeads: try await Self.foldedHeads()
         }
     }
 }

@@ -38,6 +38,27 @@ extension Scenario {
         }
     }
 
+    /// A head that begins with a line that goes on: libcurl from 7.83 on, below 8.1.1 at least, goes on with the last header of
+    /// the response before, which is freed. Kept connections and new ones, one after the other and many at once.
+    static func foldedHeads() async throws {
+        let server = try LoopbackServer()
+        let folded = "HTTP/1.1 200 OK\r\n\tX-A: b\r\n X-B: c\r\nContent-Length: 1\r\n\r\nx"
+        server.on("/kept", .raw(Data(folded.utf8), thenClose: false))
+        server.on("/closed", .raw(Data(folded.utf8)))
+        server.on("/fine", LoopbackServer.Response.text("fine").header("X-Long", String(repeating: "y", count: 300)))
+        let session = NetworkSession.probed()
+        for _ in 0..<60 {
+            await withTaskGroup(of: Void.self) { group in
+                for path in ["/fine", "/kept", "/fine", "/closed", "/fine", "/kept"] {
+                    // Some versions read it, others call it an error.
+                    group.addTask { _ = try? await session.data(for: URLRequest(url: server.url(path))) }
+                }
+            }
+            try Fault.unless(
+                try await session.data(for: URLRequest(url: server.url("/fine"))) == Data("fine".utf8), "not fine")
+        }
+    }
+
     /// Sessions that come and go leave neither threads nor descriptors behind.
     static func endedSessions() async throws {
         let server = try LoopbackServer()

@@ -30,7 +30,7 @@ extension Scenario {
             let kind = RLIMIT_FSIZE
         #endif
         try Fault.unless(setrlimit(kind, &limit) == 0, "no limit can be set")
-        let queue = NetworkQueue(session: NetworkSession())
+        let queue = NetworkQueue(session: NetworkSession.probed())
         do {
             try await queue.download(URLRequest(url: server.url("/big")), to: file)
             throw Fault(description: "it was written")
@@ -52,7 +52,7 @@ extension Scenario {
         server.on("/*") { .text("content of \($0.path)") }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 32
-        let session = NetworkSession(configuration: configuration)
+        let session = NetworkSession.probed(configuration)
         let queue = NetworkQueue(session: session) {
             $0.maxConcurrentRequests = 32
             $0.maxConcurrentRequestsPerHost = 32

@@ -5,10 +5,19 @@ import Foundation
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
+#if os(Linux)
+    import Glibc
+#endif
 
 /// Requests over a network that loses and delays packets, goes away and comes back. To be run in a network namespace of its
 /// own, with a device that ``PacketMirror`` opens; see `TrialTests`.
 struct BadNetwork {
+    private let transport: NetworkSession.TransportKind
+
+    init(_ arguments: TrialArguments) {
+        transport = arguments.transport
+    }
+
     #if os(Linux)
         func run() async throws {
             let server = try LoopbackServer(address: 0)
@@ -17,8 +26,10 @@ struct BadNetwork {
             server.on("/large", .data(Data(count: 300_000)))
             server.on("/slow", LoopbackServer.Response.text("slow").delayed(.milliseconds(300)))
             let base = "http://10.9.0.2:\(server.port)"
+            try await twoAddresses(port: server.port, mirror)
             try await lossAndDelay(base, mirror)
             try await linkDown(base, mirror)
+            try await earlyRetry(base, mirror)
             try await silence(base, mirror)
         }
 
@@ -29,10 +40,30 @@ struct BadNetwork {
             return request
         }
 
+        /// A host with two addresses, of which the first is silent: the second is tried soon, not when there is no time left.
+        private func twoAddresses(port: Int, _ mirror: PacketMirror) async throws {
+            mirror.set(.init())
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var found: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo("both.test", nil, &hints, &found) == 0, found?.pointee.ai_family == AF_INET6 else {
+                return say("two addresses: skipped, there is no IPv6 here")
+            }
+            freeaddrinfo(found)
+            var request = request("http://both.test:\(port)/small")
+            request.timeoutInterval = 60
+            let started = ContinuousClock.now
+            let data = try await NetworkSession(transport: transport).data(for: request)
+            let took = ContinuousClock.now - started
+            try Fault.unless(data == Data("small".utf8), "not the answer")
+            try Fault.unless(took < .seconds(10), "it took \(took)")
+            say("two addresses, the first silent: answered after \(took)")
+        }
+
         /// 5 % of the packets are lost, and each takes 100 ms in each direction: everything arrives.
         private func lossAndDelay(_ base: String, _ mirror: PacketMirror) async throws {
             mirror.set(.init(delay: 100, lostOfHundred: 5))
-            let queue = NetworkQueue(session: NetworkSession()) {
+            let queue = NetworkQueue(session: NetworkSession(transport: transport)) {
                 $0.maxConcurrentRequestsPerHost = 6
                 $0.attemptTimeout = .seconds(30)
                 $0.timeout = .seconds(120)
@@ -50,7 +81,7 @@ struct BadNetwork {
         /// The link goes down for two seconds: what is idempotent is there within three seconds after it is back.
         private func linkDown(_ base: String, _ mirror: PacketMirror) async throws {
             mirror.set(.init(delay: 5))
-            let queue = NetworkQueue(session: NetworkSession()) {
+            let queue = NetworkQueue(session: NetworkSession(transport: transport)) {
                 $0.attemptTimeout = .milliseconds(900)
                 $0.timeout = .seconds(60)
                 $0.retryPolicy = .exponential(base: .milliseconds(200), cap: .seconds(1), maxRetries: 20)
@@ -69,11 +100,42 @@ struct BadNetwork {
             say("link down for 2 s: \(retried) of 12 retried, all there \(took) after it was back")
         }
 
+        /// The same with long waits between the attempts: the first success after the link is back lets the others go, if they
+        /// may go early.
+        private func earlyRetry(_ base: String, _ mirror: PacketMirror) async throws {
+            var times: [Bool: Duration] = [:]
+            for isEarly in [false, true] {
+                mirror.set(.init(delay: 5))
+                let queue = NetworkQueue(session: NetworkSession(transport: transport)) {
+                    $0.attemptTimeout = .milliseconds(900)
+                    $0.timeout = .seconds(60)
+                    $0.retryPolicy = .exponential(base: .seconds(5), cap: .seconds(5), maxRetries: 20)
+                    $0.retriesEarly = isEarly
+                }
+                let operations = (0..<12).map { _ in queue.send(request(base + "/slow")) }
+                try await Task.sleep(for: .milliseconds(100))
+                mirror.set(.init(isDown: true))
+                try await Task.sleep(for: .seconds(2))
+                mirror.set(.init(delay: 5))
+                let back = ContinuousClock.now
+                // What somebody asks for next.
+                _ = try await queue.data(for: request(base + "/small"))
+                for operation in operations { _ = try await operation.response }
+                times[isEarly] = ContinuousClock.now - back
+            }
+            guard let early = times[true], let late = times[false] else { return }
+            try Fault.unless(early < .seconds(3), "they took \(early) after the link was back")
+            try Fault.unless(early < late, "early \(early), in time \(late)")
+            say(
+                "link down for 2 s, waits of up to 5 s: all there after \(early) with early retry, after \(late) without"
+            )
+        }
+
         /// Nothing answers, not even with a reset: each attempt ends at its time, and a POST that may have arrived is not sent
         /// again.
         private func silence(_ base: String, _ mirror: PacketMirror) async throws {
             mirror.set(.init(isDown: true))
-            let queue = NetworkQueue(session: NetworkSession()) {
+            let queue = NetworkQueue(session: NetworkSession(transport: transport)) {
                 $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1)
             }
             for (method, attempts) in [("GET", 2), ("POST", 1)] {

@@ -12,6 +12,7 @@ struct FuzzChild {
     private let range: Range<Int>
     private let skipped: Set<Int>
     private let journal: FuzzJournal
+    private let transport: NetworkSession.TransportKind
 
     init(_ arguments: TrialArguments) throws {
         seed = arguments.number("seed", default: 0)
@@ -19,6 +20,7 @@ struct FuzzChild {
         range = from..<max(from, arguments.number("to", default: 0))
         skipped = Set((arguments.text("skip") ?? "").split(separator: ",").compactMap { Int($0) })
         journal = try FuzzJournal(path: arguments.text("journal") ?? "/dev/null")
+        transport = arguments.transport
     }
 
     func run() async throws {
@@ -29,7 +31,7 @@ struct FuzzChild {
             guard let number = Int(request.path.dropFirst()) else { return .text("elsewhere") }
             return .raw(Data(FuzzInput(seed: seed, number: number).bytes))
         }
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: NetworkSession(transport: transport)) {
             $0.maxConcurrentRequests = FuzzJournal.width
             $0.maxConcurrentRequestsPerHost = FuzzJournal.width
             $0.timeout = .seconds(30)
@@ -39,10 +41,11 @@ struct FuzzChild {
             // Wherever the bytes point to: nobody out there is bothered.
             $0.redirects = .custom { _, request in request.url?.host == "127.0.0.1" ? request : nil }
         }
-        // One in fifty of the inputs of a deadly shape is tried, alone or not.
+        // Of the inputs that are deadly to URLSession one in fifty is tried, alone or not.
+        let isDeadlyToSome = transport == .urlSession
         let numbers = range.filter { number in
             !skipped.contains(number)
-                && (number % 50 == 0 || !FuzzInput(seed: seed, number: number).isOfDeadlyShape)
+                && (!isDeadlyToSome || number % 50 == 0 || !FuzzInput(seed: seed, number: number).isOfDeadlyShape)
         }
         await withTaskGroup(of: Void.self) { group in
             for slot in 0..<FuzzJournal.width {

@@ -8,13 +8,15 @@ import Foundation
 /// Requests over TLS to a server whose authority the system knows: HTTP/2, many at once, and no way down to http.
 struct HTTP2 {
     private let base: String
+    private let transport: NetworkSession.TransportKind
 
     init(_ arguments: TrialArguments) {
         base = arguments.text("url") ?? ""
+        transport = arguments.transport
     }
 
     func run() async throws {
-        let queue = NetworkQueue(session: NetworkSession()) { $0.retryPolicy = .never }
+        let queue = NetworkQueue(session: NetworkSession(transport: transport)) { $0.retryPolicy = .never }
         let version = try await queue.data(for: request("/protocol"))
         try Fault.unless(version == Data("HTTP/2.0".utf8), "spoken was \(String(decoding: version, as: UTF8.self))")
         let operations = (0..<200).map { _ in queue.send(request("/small.txt")) }

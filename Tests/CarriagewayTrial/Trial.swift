@@ -1,3 +1,4 @@
+import Carriageway
 import Foundation
 
 /// Long runs, and trials that need a process, or a network, of their own. Exits with 0 if all went right.
@@ -13,13 +14,18 @@ struct Trial {
                 let (seed, number) = (arguments.number("seed", default: 0), arguments.number("input", default: 0))
                 say(String(decoding: FuzzInput(seed: seed, number: number).bytes, as: UTF8.self).debugDescription)
             case "soak": try await Soak(arguments).run()
-            case "network": try await BadNetwork().run()
+            case "network": try await BadNetwork(arguments).run()
             case "http2": try await HTTP2(arguments).run()
+            case "slow-reader": try await LittleMemory(arguments).slowReader()
+            case "small-files": try await LittleMemory(arguments).smallFiles()
+            case "busy-delegate": try await LittleMemory(arguments).busyDelegate()
             case "trailers": try await KnownDeaths.trailers()
             case "cut-head": try await KnownDeaths.cutHead()
+            case "protocol-redirect": try await KnownDeaths.protocolRedirect()
+            case "late-delegate": try await KnownDeaths.lateDelegate()
             default:
                 say(
-                    "usage: trial fuzz [--inputs n] [--seed n] | fuzz-show --seed n --input n | soak [--requests n] | network | http2 --url …"
+                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url …"
                 )
                 exit(64)
             }
@@ -59,6 +65,14 @@ struct TrialArguments {
     }
 
     func text(_ name: String) -> String? { options["--\(name)"] }
+
+    /// By `--transport curl`; else the usual one.
+    var transport: NetworkSession.TransportKind {
+        #if os(Linux)
+            if text("transport") == "curl" { return .curl }
+        #endif
+        return .urlSession
+    }
 
     func number(_ name: String, default value: Int) -> Int {
         options["--\(name)"].flatMap { Int($0) } ?? value

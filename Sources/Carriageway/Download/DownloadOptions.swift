@@ -1,4 +1,7 @@
 /// How a download gets to its file.
+///
+/// The file has its name once it is complete, also if the process is killed. It is not forced to the disk (`fsync`), as with
+/// curl and `URLSession`: after a loss of power it may be incomplete, which ``sha256`` shows.
 public struct DownloadOptions: Sendable {
     /// What becomes of a file that is there already.
     public enum ExistingFile: Sendable {
@@ -21,7 +24,8 @@ public struct DownloadOptions: Sendable {
     public var resumes = true
 
     /// The SHA-256 that the file must have, as 64 hexadecimal digits. Another one is ``NetworkError/fileError(_:)`` with
-    /// ``DownloadError/wrongDigest(expected:actual:)``, and what has come is deleted.
+    /// ``DownloadError/wrongDigest(expected:actual:)``, and what has come is deleted. It is made while the bytes come; a
+    /// download that was gone on with is read once more.
     public var sha256: String?
 
     /// Whether the file gets the name of the response's `Content-Disposition` (RFC 6266), if it has one, in the same folder.

@@ -81,7 +81,7 @@ final class FileDestination: ResponseDestination {
     {
         try checkTarget()
         letGo(keeping: options.resumes)
-        let part = try PartFile(for: target)
+        let part = try PartFile(for: target, digests: options.sha256 != nil)
         var request = request
         let hasOwnRange = request.value(forHTTPHeaderField: "Range") != nil
         // Encoded bytes have no places that could be gone on from, and no length that could be shown.
@@ -229,7 +229,7 @@ final class FileDestination: ResponseDestination {
     private func moveIntoPlace() throws -> URL {
         guard let part = file.withLock({ $0.part }) else { throw POSIXError(.EBADF) }
         if let expected = options.sha256?.lowercased() {
-            let actual = try SHA256.hexDigest(of: part.url)
+            let actual = try part.hexDigest()
             guard actual == expected else { throw DownloadError.wrongDigest(expected: expected, actual: actual) }
         }
         let place = try part.move(to: finalTarget, existing: options.existingFile)

@@ -4,8 +4,11 @@ import Foundation
 ///
 /// Used on one queue at a time. What is on disk fits together at every moment, so that the process may be killed at any: the
 /// part is emptied before its state is replaced, and the state is there before the first byte is written. Bytes are only
-/// ever appended, so that the length of the part is the number of bytes that are right. (That is true of a process that
-/// dies, not of a machine that loses power; a digest guards against that.)
+/// ever appended, so that the length of the part is the number of bytes that are right.
+///
+/// That is true of a process that dies, not of a machine that loses power: nothing is forced to the disk, as with curl, wget
+/// and `URLSession`. It would make a small file twelve times as dear (10,000 files on ext4: 0.3 ms each, 4 ms with `fsync`).
+/// Whoever must know gives the SHA-256.
 ///
 /// The part is locked while it is open. The lock goes with the process.
 struct PartFile {
@@ -13,11 +16,16 @@ struct PartFile {
     private let stateURL: URL
     private let descriptor: Int32
     private(set) var length: Int64
+    private let digests: Bool
+    /// Of all that has been written, if it was from the first byte on and is wanted.
+    private var digest: SHA256?
 
     /// Opens the part, or makes it.
     ///
+    /// - Parameter digests: whether the SHA-256 is to be made while bytes come.
     /// - Throws: ``DownloadError/fileInUse`` if somebody else has it open, or a `POSIXError`.
-    init(for target: URL) throws {
+    init(for target: URL, digests: Bool = false) throws {
+        self.digests = digests
         let names = Self.urls(for: target)
         url = names.part
         stateURL = names.state
@@ -86,6 +94,7 @@ struct PartFile {
             throw POSIXError.last
         }
         length = start
+        digest = digests && start == 0 ? SHA256() : nil
         // That of bytes which are kept is there already; the length may have become known.
         guard let state else { return removeState() }
         let data = try JSONEncoder().encode(state)
@@ -106,6 +115,14 @@ struct PartFile {
                 length += Int64(count)
             }
         }
+        digest?.update(data)
+    }
+
+    /// The SHA-256 of all bytes; a part that was gone on with is read once more for it.
+    ///
+    /// - Throws: `POSIXError` if it cannot be read.
+    func hexDigest() throws -> String {
+        try digest?.hexDigest() ?? SHA256.hexDigest(of: url)
     }
 
     /// Moves the complete part to its place, in one step.

@@ -82,7 +82,8 @@ extension NetworkOperation.Shared {
         guard let timing, let slot = state.attemptStart?.instant, timing.start >= slot else { return }
         state.timing = NetworkAttempt.Timing(
             inLine: waited, preparing: timing.start - slot, firstByte: timing.firstByte.map { $0 - timing.start },
-            bytesReceived: timing.bytesReceived, bytesSent: timing.bytesSent, redirects: timing.redirects)
+            bytesReceived: timing.bytesReceived, bytesSent: timing.bytesSent, redirects: timing.redirects,
+            transfer: timing.transfer)
     }
 
     private static let identifiers = Locked(0)

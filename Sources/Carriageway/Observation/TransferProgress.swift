@@ -11,7 +11,11 @@ struct TransferProgress {
         let total: Int64
         let bytesPerSecond: Double?
 
-        func perform() {
+        func perform() { Progress.alone { say() } }
+
+        private func say() {
+            // Said late, after what came later: as by another thread than that which ends the operation.
+            guard completed >= progress.completedUnitCount else { return }
             if total >= 0, progress.totalUnitCount != total { progress.totalUnitCount = total }
             progress.completedUnitCount = completed
             guard let bytesPerSecond else { return }
@@ -72,8 +76,18 @@ struct TransferProgress {
 }
 
 extension Progress {
+    #if canImport(FoundationNetworking)
+        /// On Linux `Progress` has no lock of its own, and two threads that set its `userInfo` end the process. Nothing of the
+        /// caller's runs in its setters there, as observers do on Apple's systems, where it has one.
+        private static let turn = Locked(())
+
+        fileprivate static func alone<Value>(_ body: () -> Value) -> Value { turn.withLock { _ in body() } }
+    #else
+        fileprivate static func alone<Value>(_ body: () -> Value) -> Value { body() }
+    #endif
+
     /// The speed of a transfer over its last seconds, in bytes a second; nil while it is not known.
     public var bytesPerSecond: Double? {
-        (userInfo[.throughputKey] as? NSNumber)?.doubleValue
+        Self.alone { (userInfo[.throughputKey] as? NSNumber)?.doubleValue }
     }
 }

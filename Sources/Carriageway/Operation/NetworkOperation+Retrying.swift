@@ -54,7 +54,8 @@ extension NetworkOperation {
         shared.withLock { $0.failure.policyDecision = decision }
         let session = boundSession
         return RetryQuestion(
-            policy: policy, error: error, request: request, attempts: state.attempts, resends: state.resends,
+            policy: policy, error: error, request: request,
+            hasOwnStream: state.request?.httpBodyStream != nil, attempts: state.attempts, resends: state.resends,
             decision: decision,
             isWanted: shouldRetry(after: error), hasBegunResponse: failure.hasBegunResponse,
             isPartlyDelivered: shared.withLock { $0.destination }?.forbidsRetry ?? false,

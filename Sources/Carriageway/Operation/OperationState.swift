@@ -62,6 +62,7 @@ struct OperationState {
     private(set) var hasStarted = false
     /// Whether the operation must not finish before it is started: Foundation has it, or may get it.
     private(set) var awaitsStart = true
+    private var isHandedOver = false
     private(set) var result: Result<NetworkResponse, NetworkError>?
     private(set) var attempts: [NetworkAttempt] = []
     /// The request that each attempt begins from.
@@ -92,7 +93,7 @@ extension OperationState {
     mutating func begin(deadline: Moment?) -> [Action] {
         guard phase == .idle else { return [] }
         phase = .building
-        awaitsStart = false
+        awaitsStart = isHandedOver && !hasStarted
         self.deadline = deadline
         return deadline.map { [.armDeadline($0), .build] } ?? [.build]
     }
@@ -120,6 +121,7 @@ extension OperationState {
         guard !hasStarted else { return false }
         guard awaitsStart || phase != .ended else { return false }
         awaitsStart = true
+        isHandedOver = true
         return true
     }
 

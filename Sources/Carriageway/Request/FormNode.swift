@@ -12,6 +12,8 @@ final class FormNode {
     var content = Content.nothing
     /// Whether it is a dictionary, whose order means nothing.
     var isDictionary = false
+    /// Where the members are, by name.
+    private var places: [String: Int] = [:]
 
     static func encode(_ value: some Encodable, with encoder: FormEncoder, at path: [any CodingKey]) throws -> FormNode
     {
@@ -28,21 +30,39 @@ final class FormNode {
         return node
     }
 
+    /// Becomes what the other is.
+    func take(_ other: FormNode) {
+        content = other.content
+        isDictionary = other.isDictionary
+        places = other.places
+    }
+
     func append(_ element: FormNode) {
-        guard case .elements(let elements) = content else {
+        guard case .elements(var elements) = content else {
             content = .elements([element])
             return
         }
-        content = .elements(elements + [element])
+        // Nobody else holds the array then, so that it is not copied.
+        content = .nothing
+        elements.append(element)
+        content = .elements(elements)
     }
 
     func set(_ node: FormNode, as name: String) {
         guard case .members(var members) = content else {
             content = .members([(name, node)])
+            places = [name: 0]
             return
         }
-        members.removeAll { $0.name == name }
-        content = .members(members + [(name, node)])
+        content = .nothing
+        if places[name] != nil {
+            // The one that was encoded last is at the end.
+            members.removeAll { $0.name == name }
+            for (place, member) in members.enumerated() { places[member.name] = place }
+        }
+        places[name] = members.count
+        members.append((name, node))
+        content = .members(members)
     }
 }
 
@@ -150,9 +170,7 @@ private struct Single: SingleValueEncodingContainer {
     func encode(_ value: UInt64) { put(value) }
 
     func encode(_ value: some Encodable) throws {
-        let encoded = try FormNode.encode(value, with: encoder, at: codingPath)
-        node.content = encoded.content
-        node.isDictionary = encoded.isDictionary
+        node.take(try FormNode.encode(value, with: encoder, at: codingPath))
     }
 
     private func put(_ number: some BinaryInteger) { node.content = .text(String(number)) }

@@ -10,7 +10,8 @@ public struct NetworkAttempt: Sendable {
         case failed(NetworkError)
     }
 
-    /// What was measured of an attempt, on a monotonic clock. The same on all platforms, since the session measures it itself.
+    /// What was measured of an attempt, on a monotonic clock. All but ``transfer`` is the same on all platforms, since the
+    /// session measures it itself.
     public struct Timing: Sendable, Hashable {
         /// How long the attempt waited in line for its slot, holds included.
         public var inLine: Duration
@@ -26,6 +27,9 @@ public struct NetworkAttempt: Sendable {
         public var bytesSent: Int64
         /// How many redirects were followed.
         public var redirects: Int
+        /// What the transport measured of the last request, after redirects, down to the connection; nil where it cannot
+        /// tell, as `URLSession` on Linux, and for a request that was cut off.
+        public var transfer: TransferMetrics?
     }
 
     /// Counts from 1.

@@ -16,6 +16,9 @@ struct RetryQuestion {
     var policy: RetryPolicy
     var error: NetworkError
     var request: URLRequest
+    /// Whether the body is a stream that the caller's request came with, which can be read once: a redirect may have left
+    /// it behind, or `prepare` replaced it.
+    var hasOwnStream = false
     /// All attempts so far, the failed one last.
     var attempts: [NetworkAttempt]
     /// How many of them were sent again for a new credential.
@@ -53,7 +56,7 @@ struct RetryQuestion {
             return .giveUp(isIdempotent ? .notTransient : .nonIdempotent)
         }
         guard !isPartlyDelivered else { return .giveUp(.partlyDelivered) }
-        guard request.httpBodyStream == nil else { return .giveUp(.bodyNotReplayable) }
+        guard request.httpBodyStream == nil, !hasOwnStream else { return .giveUp(.bodyNotReplayable) }
         guard sends <= policy.maxRetries else { return .giveUp(.noAttemptsLeft) }
         if let budget, cost > budget.capacity - spent { return .giveUp(.budget) }
         return timed()

@@ -27,8 +27,12 @@ final class DelegateRouter: TransportEvents {
     }
 
     func task(_ identifier: Int, completedWith error: NetworkError?) {
+        task(identifier, completedWith: error, metrics: nil)
+    }
+
+    func task(_ identifier: Int, completedWith error: NetworkError?, metrics: TransferMetrics?) {
         let owner = owners.withLock { $0.removeValue(forKey: identifier) }
-        owner?.completed(by: identifier, error: error)
+        owner?.completed(by: identifier, error: error, metrics: metrics)
     }
 
     private func owner(of identifier: Int) -> Exchange? {

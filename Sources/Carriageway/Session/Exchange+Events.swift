@@ -96,7 +96,7 @@ extension Exchange {
         if let length { onBytes(bytes, length, .up) }
     }
 
-    func completed(by identifier: Int, error: NetworkError?) {
+    func completed(by identifier: Int, error: NetworkError?, metrics: TransferMetrics?) {
         enum Step {
             case nothing
             case hop(ExchangeSettings.Hop)
@@ -112,6 +112,7 @@ extension Exchange {
             }
             guard case .running(identifier) = state.phase else { return .nothing }
             state.phase = .between
+            state.measured.transfer = metrics
             if let failure = state.failure { return .end(failure) }
             if state.prepareToSendAgain() { return .sendAgain }
             if let error, keepsBody(state) { return .end(error) }

@@ -56,6 +56,8 @@ final class Exchange: Sendable {
         var bytesReceived: Int64 = 0
         var bytesSent: Int64 = 0
         var redirects = 0
+        /// By the transport, of the task that ended last.
+        var transfer: TransferMetrics?
     }
 
     enum Phase {

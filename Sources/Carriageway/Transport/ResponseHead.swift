@@ -36,12 +36,25 @@ struct ResponseHead {
 
     var isComplete: Bool { place == .end }
 
+    /// Takes one line or more, with their ends: libcurl hands them out one by one, but all together those that came while
+    /// the transfer was paused.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) -> Progress {
+        var progress = Progress.incomplete
+        var start = 0
+        while start < bytes.count, progress != .tooLarge {
+            let end = (start..<bytes.count).first { bytes[$0] == 0x0A } ?? bytes.count - 1
+            progress = add(line: UnsafeRawBufferPointer(rebasing: bytes[start...end]))
+            start = end + 1
+        }
+        return progress
+    }
+
     /// Takes a line, with its end or without.
     mutating func add(line: UnsafeRawBufferPointer) -> Progress {
         guard place != .end else { return .complete }
         size += line.count
         guard size <= Self.limit else { return .tooLarge }
-        let line = UnsafeRawBufferPointer(rebasing: line.prefix { $0 != 0x0A && $0 != 0x0D })
+        let line = UnsafeRawBufferPointer(rebasing: line.prefix(Self.length(of: line)))
         if place == .statusLine {
             begin(line)
         } else if line.isEmpty {
@@ -52,9 +65,17 @@ struct ResponseHead {
         return .incomplete
     }
 
+    /// Without its end. A line that begins with a CR is an empty one, as it is to libcurl; one within a line is a blank.
+    private static func length(of line: UnsafeRawBufferPointer) -> Int {
+        var length = line.count
+        if length > 0, line[length - 1] == 0x0A { length -= 1 }
+        while length > 0, line[length - 1] == 0x0D { length -= 1 }
+        return length > 0 && line[0] == 0x0D ? 0 : length
+    }
+
     private mutating func begin(_ line: UnsafeRawBufferPointer) {
         // Nothing in front of a status line counts, be it a blank line.
-        guard line.count > 5, line.prefix(5).elementsEqual("HTTP/".utf8) else { return }
+        guard line.count > 5, line.prefix(5).elementsEqual("HTTP/".utf8, by: { $0 & 0xDF == $1 & 0xDF }) else { return }
         place = .fields
         version = String(decoding: line.prefix { $0 != 0x20 }, as: UTF8.self)
         let digits = line.dropFirst(version.utf8.count).drop { $0 == 0x20 }.prefix(3)
@@ -76,6 +97,8 @@ struct ResponseHead {
     private mutating func addField(_ line: UnsafeRawBufferPointer) {
         let start = bytes.count
         bytes.append(contentsOf: line)
+        // RFC 9112, section 2.2.
+        if line.contains(0x0D) { for index in start..<bytes.count where bytes[index] == 0x0D { bytes[index] = 0x20 } }
         if Self.isBlank(line[0]) {
             guard !lines.isEmpty else { return }
             let more = trimmed(start..<bytes.count)

@@ -65,6 +65,14 @@ package protocol TransportEvents: AnyObject, Sendable {
     func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64)
     /// The task has ended: no further event comes. Without an error the response is complete.
     func task(_ identifier: Int, completedWith error: NetworkError?)
+    /// The same, from a transport that has measured the task.
+    func task(_ identifier: Int, completedWith error: NetworkError?, metrics: TransferMetrics?)
+}
+
+extension TransportEvents {
+    package func task(_ identifier: Int, completedWith error: NetworkError?, metrics: TransferMetrics?) {
+        task(identifier, completedWith: error)
+    }
 }
 
 extension Transport {

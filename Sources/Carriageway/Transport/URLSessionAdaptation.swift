@@ -152,7 +152,7 @@ extension URLError {
             (
                 [
                     "failed writing header", "header line", "out of memory", "hexadecimal", "chunk",
-                    "weird server reply", "invalid",
+                    "weird server reply", "invalid", "header without colon", "nul byte in header", "bad argument",
                 ],
                 .cannotParseResponse
             ),

@@ -21,14 +21,19 @@ final class URLSessionLine: Sendable {
     ) {
         tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
-        // No delegate queue of ours: with nil it is serial, and nothing of the caller's runs on it.
-        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
+        #if canImport(FoundationNetworking)
+            let delegateQueue = DelegateQueue()
+        #else
+            let delegateQueue: OperationQueue? = nil
+        #endif
+        // Serial, and nothing of the caller's runs on it.
+        session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: delegateQueue)
     }
 
     func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
 
     func start(_ message: URLSessionMessage, claim: (_ identifier: Int) -> Bool) -> Bool {
-        tasks.isInvalidated.withLock { isInvalidated in
+        guarded { isInvalidated in
             // A task made after invalidation traps on Linux and raises an exception on Apple's systems.
             guard !isInvalidated else { return false }
             let task = message.task(in: session)
@@ -50,18 +55,28 @@ final class URLSessionLine: Sendable {
     }
 
     func cancel(_ identifier: Int) {
-        tasks.isInvalidated.withLock { _ in
-            let task = tasks.records.withLock { records in
-                records[identifier]?.isCancelled = true
-                return records[identifier]?.task
-            }
-            task?.cancel()
+        let task = tasks.records.withLock { records in
+            records[identifier]?.isCancelled = true
+            return records[identifier]?.task
         }
+        guard let task else { return }
+        #if canImport(FoundationNetworking)
+            // Elsewhere, for the delegate must not wait: `cancel()` waits for the queue on which Foundation reads, and does
+            // not get it while a server sends without a pause. What comes meanwhile would pile up.
+            Self.cancellations.async { [tasks] in tasks.isInvalidated.withLock { _ in task.cancel() } }
+        #else
+            guarded { _ in task.cancel() }
+        #endif
     }
+
+    #if canImport(FoundationNetworking)
+        /// One for all sessions, since they share the queue that is waited for: so one thread waits at most.
+        private static let cancellations = DispatchQueue(label: "carriageway.cancellations")
+    #endif
 
     #if !canImport(FoundationNetworking)
         func setPaused(_ isPaused: Bool, _ identifier: Int) {
-            tasks.isInvalidated.withLock { _ in
+            guarded { _ in
                 let task: URLSessionTask? = tasks.records.withLock { records in
                     guard let record = records[identifier], record.isPaused != isPaused else { return nil }
                     records[identifier]?.isPaused = isPaused
@@ -73,11 +88,21 @@ final class URLSessionLine: Sendable {
     #endif
 
     func invalidate() {
-        tasks.isInvalidated.withLock { isInvalidated in
+        guarded { isInvalidated in
             guard !isInvalidated else { return }
             isInvalidated = true
             // Never invalidateAndCancel(): on Linux it reads the list of tasks while others change it.
             session.finishTasksAndInvalidate()
         }
+    }
+
+    /// Whether the session is invalidated, under the lock. What is called there may wait for the queue on which Foundation
+    /// on Linux reads.
+    private func guarded<Result>(_ body: (inout Bool) -> Result) -> Result {
+        #if canImport(FoundationNetworking)
+            DelegateQueue.Hold.shared.urgently { tasks.isInvalidated.withLock(body) }
+        #else
+            tasks.isInvalidated.withLock(body)
+        #endif
     }
 }

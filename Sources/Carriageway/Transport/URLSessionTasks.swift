@@ -20,6 +20,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var isPaused = false
         var bytesSent: Int64 = 0
         var foreignResponse: URLResponse?
+        var metrics: TransferMetrics?
     }
 
     let lineNumber: Int
@@ -89,10 +90,13 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-            isInvalidated.withLock { _ in
-                let record = records.withLock { $0[identifier(of: task)] }
-                guard let record, !record.isCancelled else { return }
-                completionHandler(nil)
+            // Whoever has the lock may wait for the queue that waits for this one.
+            DelegateQueue.Hold.shared.urgently {
+                isInvalidated.withLock { _ in
+                    let record = records.withLock { $0[identifier(of: task)] }
+                    guard let record, !record.isCancelled else { return }
+                    completionHandler(nil)
+                }
             }
         #else
             completionHandler(nil)
@@ -131,15 +135,16 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
             events.task(identifier, received: http)
         }
         if let failure = record.bodyFailure.withLock({ $0 }), error != nil, !record.isCancelled {
-            events.task(identifier, completedWith: failure)
+            events.task(identifier, completedWith: failure, metrics: record.metrics)
         } else if let foreign = record.foreignResponse {
-            events.task(identifier, completedWith: .invalidResponseType(foreign))
+            events.task(identifier, completedWith: .invalidResponseType(foreign), metrics: record.metrics)
         } else if record.isDistrusted, !record.isCancelled {
-            events.task(identifier, completedWith: .urlError(URLError(.serverCertificateUntrusted)))
+            events.task(
+                identifier, completedWith: .urlError(URLError(.serverCertificateUntrusted)), metrics: record.metrics)
         } else if let error, !(isAnswered && http != nil) {
-            events.task(identifier, completedWith: .urlError(.mapped(from: error)))
+            events.task(identifier, completedWith: .urlError(.mapped(from: error)), metrics: record.metrics)
         } else {
-            events.task(identifier, completedWith: nil)
+            events.task(identifier, completedWith: nil, metrics: record.metrics)
         }
     }
 }

@@ -132,8 +132,11 @@ enum {
     CWCURL_TLS_1_2 = 6,
     CWCURL_TLS_1_3 = 7,
 
+    CWCURL_HTTP_1_0 = 1,
     CWCURL_HTTP_1_1 = 2,
+    CWCURL_HTTP_2_0 = 3,
     CWCURL_HTTP_2_OVER_TLS = 4,
+    CWCURL_HTTP_3 = 30,
 
     CWCURL_FEATURE_IPV6 = 1 << 0,
     CWCURL_FEATURE_TLS = 1 << 2,
@@ -158,6 +161,7 @@ enum {
     CWCURL_OPERATION_TIMEDOUT = 28,
     CWCURL_SSL_CONNECT_ERROR = 35,
     CWCURL_ABORTED_BY_CALLBACK = 42,
+    CWCURL_BAD_ARGUMENT = 43,
     CWCURL_GOT_NOTHING = 52,
     CWCURL_SSL_ENGINE_NOTFOUND = 53,
     CWCURL_SEND_ERROR = 55,
@@ -234,6 +238,24 @@ long cwcurl_set_socket_observer(cwcurl_easy *easy, cwcurl_socket_observer *obser
 long cwcurl_get_long(cwcurl_easy *easy, long info);
 int64_t cwcurl_get_int64(cwcurl_easy *easy, long info);
 const char *cwcurl_get_text(cwcurl_easy *easy, long info);
+
+// What was measured of the last transfer. Times are in microseconds from its beginning.
+typedef struct {
+    int64_t name_lookup;
+    int64_t connect;
+    int64_t tls;
+    int64_t first_byte;
+    int64_t total;
+    long request_sent;
+    long head_received;
+    int64_t body_sent;
+    int64_t body_received;
+    // How many were made for it.
+    long connections;
+    long http_version;
+} cwcurl_measured;
+
+void cwcurl_measure(cwcurl_easy *easy, cwcurl_measured *measured);
 void *cwcurl_get_private(cwcurl_easy *easy);
 long cwcurl_pause(cwcurl_easy *easy, long bits);
 const char *cwcurl_describe(long code);

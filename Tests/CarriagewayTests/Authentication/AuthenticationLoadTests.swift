@@ -9,10 +9,10 @@ import Testing
 #endif
 
 /// Many requests, and tokens that die among them.
-@Suite("Token renewal under load")
+@Suite("Token renewal under load", .overEveryWire)
 struct AuthenticationLoadTests {
     private static let rounds =
-        ProcessInfo.processInfo.environment["CARRIAGEWAY_RENEWAL_ROUNDS"].flatMap { Int($0) } ?? 3
+        ProcessInfo.processInfo.environment["CARRIAGEWAY_RENEWAL_ROUNDS"].flatMap { Int($0) } ?? 2
 
     @Test("a thousand requests in flight and in line, and the token dies: one renewal, and everyone succeeds in order")
     func tokenDies() async throws {
@@ -20,7 +20,7 @@ struct AuthenticationLoadTests {
             let office = try TokenOffice(good: 1)
             let authenticator = TestAuthenticator(renew: office.renew)
             let queue = NetworkQueue(
-                session: NetworkSession(),
+                session: Wire.session(),
                 authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
             )
             let paths = (0..<1_000).map { "/data?n=\($0)" }
@@ -46,7 +46,7 @@ struct AuthenticationLoadTests {
     func dyingTokens() async throws {
         let office = try TokenOffice(good: 1)
         office.limitLifetime(to: 10, later: 20...100)
-        try await send(5_000, to: office, minimumRenewals: 40)
+        try await send(3_000, to: office, minimumRenewals: 25)
     }
 
     @Test(
@@ -67,7 +67,7 @@ struct AuthenticationLoadTests {
     private func send(_ count: Int, to office: TokenOffice, minimumRenewals: Int) async throws {
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let operations = (0..<count).map { queue.send(office.request("/data?n=\($0)")) }
         var failures: [NetworkError] = []
@@ -85,7 +85,7 @@ struct AuthenticationLoadTests {
         let office = try TokenOffice(good: 2)
         let authenticator = TestAuthenticator(renew: office.renew)
         let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication)
         let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
         #expect(try await queue.response(for: office.request(method: "POST", body: body)).attempts.count == 2)
         let bodies = office.server.requests(to: "/data").map(\.body)

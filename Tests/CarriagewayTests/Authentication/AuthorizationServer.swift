@@ -30,7 +30,7 @@ struct AuthorizationServer {
     static let isThere = ProcessInfo.processInfo.environment[variable] != nil
 
     let base: URL
-    let session = NetworkSession()
+    let session = Wire.session()
 
     init() throws {
         let address = ProcessInfo.processInfo.environment[Self.variable] ?? ""

@@ -9,7 +9,7 @@ import Testing
 
 /// Queues whose requests are authorized by a server that we did not write.
 @Suite(
-    "A queue against a real authorization server",
+    "A queue against a real authorization server", .overEveryWire,
     .enabled(if: AuthorizationServer.isThere, "\(AuthorizationServer.variable) is not set; .ci/run starts one"))
 struct AuthorizationServerQueueTests {
     private struct Who: Decodable { let user: String? }

@@ -9,7 +9,7 @@ import Testing
 
 /// The authenticator alone, against a server that we did not write.
 @Suite(
-    "OAuth 2 against a real authorization server",
+    "OAuth 2 against a real authorization server", .overEveryWire,
     .enabled(if: AuthorizationServer.isThere, "\(AuthorizationServer.variable) is not set; .ci/run starts one"))
 struct AuthorizationServerTests {
     @Test("a password becomes a token that the API takes")

@@ -8,10 +8,10 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("OAuth 2 against a server")
+@Suite("OAuth 2 against a server", .overEveryWire)
 struct OAuth2AuthenticatorTests {
     private let server: LoopbackServer
-    private let session = NetworkSession()
+    private let session = Wire.session()
 
     init() throws {
         server = try LoopbackServer()

@@ -9,14 +9,14 @@ import Testing
 #endif
 
 /// The cases C1 to C12, on real sockets. The time of renewals stands still, so that none is too slow for a slow machine.
-@Suite("Token renewal")
+@Suite("Token renewal", .overEveryWire)
 struct RenewalTests {
     @Test("C1: a hundred requests with an expired token start one renewal, and are sent again with the new token")
     func single() async throws {
         let office = try TokenOffice(good: 2)
         let authenticator = TestAuthenticator(renew: office.renew)
         let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication)
         let operations = (0..<100).map { queue.send(office.request("/data?n=\($0)")) }
         for operation in operations { #expect(try await operation.response.statusCode == 200) }
         #expect(authenticator.log.renewals == 1)
@@ -38,7 +38,7 @@ struct RenewalTests {
         let signedOut = Counter()
         authentication.onSignedOut = { _ in signedOut.increment() }
         let calls = Counter()
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication)
         let operations = (0..<50).map { number in
             queue.send(office.request("/data?n=\(number)")) { _ in calls.increment() }
         }
@@ -78,7 +78,7 @@ struct RenewalTests {
         let authentication = Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         let renewed = Counter()
         authentication.onCredentialChange = { _ in renewed.increment() }
-        let session = NetworkSession()
+        let session = Wire.session()
         let queue = NetworkQueue(session: session, authentication: authentication) { $0.maxConcurrentRequests = 1 }
         #expect(try await queue.response(for: office.request()).statusCode == 200)
         // All of the session's connections to the host are busy, and one more request is needed to renew.
@@ -114,7 +114,7 @@ struct RenewalTests {
             return NumberedToken(number: Int(String(decoding: data, as: UTF8.self)) ?? 0)
         })
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         box.withLock { $0 = queue }
         #expect(try await queue.response(for: office.request()).statusCode == 200)
@@ -127,7 +127,7 @@ struct RenewalTests {
         let office = try TokenOffice(good: -1)
         let authenticator = TestAuthenticator()
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let error = await failure { () async throws(NetworkError) in try await queue.response(for: office.request()) }
         guard case .endpointError(let response, let body)? = error else {
@@ -157,7 +157,7 @@ struct RenewalTests {
         }
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let late = queue.send(office.request("/data/late"))
         try await gate.waitForArrivals(1)
@@ -176,7 +176,7 @@ struct RenewalTests {
         office.server.on("/token", .text("2").held(by: gate))
         let authenticator = TestAuthenticator(renew: office.renew)
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         ) { $0.maxConcurrentRequests = 1 }
         var operations = [queue.send(office.request("/data?n=0"))]
@@ -198,7 +198,7 @@ struct RenewalTests {
             TestAuthenticator(renew: office.renew), credential: NumberedToken(number: 1), time: VirtualTime())
         let signedOut = Counter()
         authentication.onSignedOut = { _ in signedOut.increment() }
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication)
         let waiting = queue.send(office.request())
         try await gate.waitForArrivals(1)
         // The user logs in anew: who waited goes on with that.
@@ -224,7 +224,7 @@ struct RenewalTests {
             sentBefore.withLock { $0 = office.order.count }
             stored.withLock { $0.append(token) }
         }
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication)
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication)
         let operations = (0..<10).map { _ in queue.send(office.request()) }
         for operation in operations { _ = try await operation.response }
         #expect(stored.withLock { $0 } == [NumberedToken(number: 2)])
@@ -236,7 +236,7 @@ struct RenewalTests {
         let office = try TokenOffice(good: 2)
         let authenticator = TestAuthenticator(expires: { $0.number == 1 }, renew: office.renew)
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime()))
         let operations = (0..<20).map { _ in queue.send(office.request()) }
         for operation in operations { #expect(try await operation.response.attempts.count == 1) }
@@ -253,7 +253,7 @@ struct RenewalTests {
         office.server.on("/token", .text("2").held(by: gate))
         let authenticator = TestAuthenticator(hosts: ["127.0.0.1:\(office.server.port)"], renew: office.renew)
         let queue = NetworkQueue(
-            session: NetworkSession(),
+            session: Wire.session(),
             authentication: Authentication(authenticator, credential: NumberedToken(number: 1), time: VirtualTime())
         ) { $0.maxConcurrentRequests = 1 }
         let waiting = queue.send(office.request())

@@ -82,7 +82,7 @@ struct SecretsTests {
         for authenticator in authenticators(at: Made.url("https://auth.test/")) { expectNoSecret(in: authenticator) }
     }
 
-    @Test("no error of a token endpoint shows a secret, whatever the server says")
+    @Test("no error of a token endpoint shows a secret, whatever the server says", .overEveryWire)
     func errors() async throws {
         let server = try LoopbackServer()
         let answers = [200, 400, 401, 503].flatMap { status in
@@ -93,7 +93,7 @@ struct SecretsTests {
                 }
             }
         }
-        let session = NetworkSession()
+        let session = Wire.session()
         var count = 0
         for answer in answers + [{ _ in .reset }, { _ in .raw(Data("HTTP/1.1 n3w/acc3ss\r\n\r\n".utf8)) }] {
             server.on("/token", answer)
@@ -150,7 +150,8 @@ struct SecretsTests {
 
     // MARK: In a queue
 
-    @Test("nothing that a queue hands out shows the credential, be it taken, turned down, or not renewed")
+    @Test(
+        "nothing that a queue hands out shows the credential, be it taken, turned down, or not renewed", .overEveryWire)
     func queue() async throws {
         let server = try LoopbackServer()
         server.on("/ok", .text("{}"))
@@ -172,7 +173,7 @@ struct SecretsTests {
     private func expectNoSecret<A: Authenticator>(of authentication: Authentication<A>, at server: LoopbackServer)
         async throws
     {
-        let queue = NetworkQueue(session: NetworkSession(), authentication: authentication) { $0.retryPolicy = .never }
+        let queue = NetworkQueue(session: Wire.session(), authentication: authentication) { $0.retryPolicy = .never }
         for path in ["/ok", "/moved", "/denied", "/ok"] {
             let operation = queue.send(URLRequest(url: server.url(path))) { _ in }
             do throws(NetworkError) {

@@ -98,11 +98,12 @@ struct APIClientTests {
     }
 
     @Test(
-        "values go out and come in by the client's encoder and decoder, with their strategies; an endpoint has its own")
+        "values go out and come in by the client's encoder and decoder, with their strategies; an endpoint has its own",
+        .overEveryWire)
     func codings() async throws {
         let server = try LoopbackServer()
         server.on("/echo") { .data($0.body, contentType: $0.header("Content-Type") ?? "none") }
-        var client = APIClient(baseURL: server.url(), queue: NetworkQueue(session: NetworkSession()))
+        var client = APIClient(baseURL: server.url(), queue: NetworkQueue(session: Wire.session()))
         let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.dateEncodingStrategy = .iso8601

@@ -9,6 +9,7 @@ import Testing
 #endif
 
 /// Downloads to files, over real sockets.
+@Suite(.overEveryWire)
 struct DownloadTests {
     private let folder: TemporaryFolder
     private let queue: NetworkQueue
@@ -16,7 +17,7 @@ struct DownloadTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 20)
             $0.retryBudget = nil
         }
@@ -62,9 +63,13 @@ struct DownloadTests {
 
     @Test(
         "C40: cut, reset or stalled at every tenth of the body it goes on where it was, and fetches hardly a byte twice",
-        arguments: [LoopbackServer.Response.Cut.close, .reset, .stall])
-    func resumed(cut: LoopbackServer.Response.Cut) async throws {
+        arguments: Wire.all, [LoopbackServer.Response.Cut.close, .reset, .stall])
+    func resumed(wire: Wire, cut: LoopbackServer.Response.Cut) async throws {
         let server = try RangeServer(bytes)
+        let queue = NetworkQueue(session: wire.session()) {
+            $0.retryPolicy = .fixed(interval: .zero, maxRetries: 20)
+            $0.retryBudget = nil
+        }
         // Each answer brings a further tenth.
         server.fail((0..<9).map { _ in { $0.truncated(after: 30_000, then: cut) } })
         var request = get(server.url)

@@ -138,11 +138,11 @@ struct CircuitBreakerTests {
         #expect(stage.session.spending.withLock { $0.spent.isEmpty })
     }
 
-    @Test("against a server that is down and comes back")
+    @Test("against a server that is down and comes back", .overEveryWire)
     func overTheWire() async throws {
         let server = try LoopbackServer()
         server.on("/", .reset, .reset, .text("back"))
-        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .never
             $0.circuitBreaker = CircuitBreaker(failures: 2, coolDown: .milliseconds(1))
         }

@@ -9,7 +9,7 @@ import Testing
 
 /// Against httpbin: methods, statuses, redirects, encodings, authentication, slow and endless bodies, cookies, caching, ranges.
 @Suite(
-    "httpbin",
+    "httpbin", .overEveryWire,
     .enabled(if: RealServer.httpbin.isThere, "CARRIAGEWAY_HTTPBIN is not set; .ci/run starts httpbin and sets it"))
 struct HTTPBinTests {
     private struct Echo: Decodable {
@@ -25,7 +25,7 @@ struct HTTPBinTests {
         var cookies: [String: String]?
     }
 
-    private let queue = NetworkQueue(session: NetworkSession()) { $0.retryPolicy = .never }
+    private let queue = NetworkQueue(session: Wire.session()) { $0.retryPolicy = .never }
 
     private func echo(_ path: String, method: String = "GET", body: Data? = nil, headers: [String: String] = [:])
         async throws(NetworkError) -> Echo
@@ -162,7 +162,7 @@ struct HTTPBinTests {
         #expect(try await echo("/cookies", headers: ["Cookie": "own=1"]).cookies == ["own": "1"])
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
-        let without = NetworkSession(configuration: configuration)
+        let without = Wire.session(configuration)
         let data = try await without.data(for: RealServer.httpbin.request("/cookies/set?a=1"))
         #expect(try JSONDecoder().decode(Echo.self, from: data).cookies == [:])
     }

@@ -10,6 +10,7 @@ import Testing
 
 /// Every fault times every kind of request: each ends within its time, says why, tells each handler once, and gives its slot
 /// back.
+@Suite(.overEveryWire)
 struct HostileNetworkTests {
     /// What kind of request meets the fault.
     enum Kind: CaseIterable {
@@ -78,7 +79,7 @@ struct HostileNetworkTests {
         let server = try LoopbackServer()
         fault.install(server, "/fault")
         server.on("/fine", .text("fine"))
-        let session = NetworkSession()
+        let session = Wire.session()
         let renewed = Counter()
         for kind in Kind.allCases {
             let queue = queue(session, kind == .beingRenewed ? Self.authentication(renewed) : nil)
@@ -116,7 +117,7 @@ struct HostileNetworkTests {
         let server = try LoopbackServer()
         for (index, fault) in HostileFault.all.enumerated() { fault.install(server, "/fault\(index)") }
         server.on("/fine", .text("fine"))
-        let queue = queue(NetworkSession())
+        let queue = queue(Wire.session())
         var operations: [NetworkOperation] = []
         let calls = Counter()
         for round in 0..<6 {

@@ -9,10 +9,10 @@ import Testing
 
 /// Against nginx: connections that it closes, its statuses, its limits, TLS with an authority of its own, HTTP/2.
 @Suite(
-    "nginx",
+    "nginx", .overEveryWire,
     .enabled(if: RealServer.nginx.isThere, "CARRIAGEWAY_NGINX is not set; .ci/run starts nginx and sets it"))
 struct NginxTests {
-    private let queue = NetworkQueue(session: NetworkSession()) {
+    private let queue = NetworkQueue(session: Wire.session()) {
         $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1)
     }
 
@@ -112,7 +112,7 @@ struct NginxTests {
 
     @Test("a rate limit is waited out, and everything arrives in the end", arguments: ["/limited429", "/limited503"])
     func rateLimit(path: String) async throws {
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .exponential(base: .milliseconds(100), cap: .seconds(1), maxRetries: 30)
             $0.retryBudget = nil
         }
@@ -173,12 +173,15 @@ struct NginxTests {
         try FileManager.default.copyItem(atPath: authority, toPath: bundle.path)
         // URLSession on Linux takes the system's bundle and no other: in a mount namespace it is this one.
         let script = """
-            mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && exec "$2" http2 --url "$3"
+            mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && exec "$2" http2 --url "$3" --transport "$4"
             """
         let trial = try #require(TrialProcess.executable())
         let outcome = try await TrialProcess.run(
             "/usr/bin/unshare",
-            ["-m", "sh", "-c", script, "sh", bundle.path, trial.path, RealServer.nginxSecure.url("").absoluteString])
+            [
+                "-m", "sh", "-c", script, "sh", bundle.path, trial.path, RealServer.nginxSecure.url("").absoluteString,
+                Wire.current.rawValue,
+            ])
         #expect(outcome.status == 0, "\(outcome.text)")
     }
 }

@@ -70,6 +70,53 @@
             #expect(await send(address).error?.code == .badURL)
         }
 
+        /// Hears what comes of tasks, and wants none of it.
+        private final class Listener: NSObject, URLSessionDataDelegate {
+            let metrics = Counter()
+            let ends = Counter()
+            let bytes = Locked(0)
+            let errors = Counter()
+
+            func urlSession(
+                _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+                completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+            ) {
+                completionHandler(.cancel)
+            }
+
+            func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+                bytes.withLock { $0 += data.count }
+            }
+
+            func urlSession(
+                _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+            ) {
+                self.metrics.increment()
+            }
+
+            func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                if error != nil { errors.increment() }
+                ends.increment()
+            }
+        }
+
+        @Test(
+            "C34: a response that is to be cancelled is not, a delegate of the task hears nothing, there are no metrics"
+        )
+        func delegates() async throws {
+            let server = try LoopbackServer()
+            server.on("/", .data(Data(count: 10_000)))
+            let (listener, own) = (Listener(), Listener())
+            let session = URLSession(configuration: .ephemeral, delegate: listener, delegateQueue: nil)
+            let task = session.dataTask(with: server.url())
+            task.delegate = own
+            task.resume()
+            await listener.ends.wait(for: 1)
+            session.finishTasksAndInvalidate()
+            #expect(listener.bytes.withLock { $0 } == 10_000 && listener.errors.value == 0)
+            #expect(own.ends.value == 0 && listener.metrics.value == 0 && own.metrics.value == 0)
+        }
+
         @Test("two equal protection spaces are different")
         func protectionSpaces() {
             let spaces = (0..<2).map { _ in
@@ -79,8 +126,8 @@
         }
 
         @Test(
-            "K1 and its like: trailers, and a head that breaks off, kill the process",
-            arguments: ["trailers", "cut-head"])
+            "K1 and its like kill the process: trailers, a head that breaks off; K11, K15: a protocol's redirect, a late delegate",
+            arguments: ["trailers", "cut-head", "protocol-redirect", "late-delegate"])
         func deaths(name: String) async throws {
             let trial = try #require(TrialProcess.executable())
             let outcome = try await TrialProcess.run(trial.path, [name])

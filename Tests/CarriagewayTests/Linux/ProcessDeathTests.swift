@@ -4,13 +4,27 @@ import Testing
 
 /// The ways in which Foundation on Linux kills or hangs a process (K and H in our notes), each in a process of its own:
 /// none of them reaches a user of this package.
+///
+/// Where each of them is tried, over `URLSession` and over libcurl:
+///
+/// - K1 `trailers`; it cannot be helped over `URLSession`: `FoundationOnLinuxTests.deaths`
+/// - K2 `cancelDuringRedirect`, K3 `lateRedirect`, K4 `useAfterInvalidation`, K5 `cancelAfterResume`
+/// - K6 `pausedTransfers`, K7 `hugeTimeouts`, K8 `noTemporaryFolder` and `noDescriptors`
+/// - K9, K10, K13, K14 `QuirkTests`
+/// - K11, K15 nobody can do by way of this package: `FoundationOnLinuxTests.deaths`
+/// - K12 `basicChallenge`, K16 `useAfterInvalidation`, K17 `oddHeaders`
+/// - K18 `cancelQueued`, K19 `longChain`, K20 `addedTwice`: operations; the first two never come to a transport
+/// - H1 `basicChallenge`, H2 `QuirkTests`, H3 `FollowingTests.slowClosure`, H4 and H5 `useAfterInvalidation`
+/// - H6 `DependencyTests.lostWakeUp`, H7 `DependencyTests.removedDependency`, H8 `addedTwice`, H9 `barrierAndCancelled`
+/// - H10 `blockedHandlers`, H11 `QuirkTests`
 struct ProcessDeathTests {
     @Test(
         "the process lives, and the scenario ends",
         arguments: [
             "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
             "oddHeaders", "basicChallenge", "cancelQueued", "longChain", "addedTwice", "barrierAndCancelled",
-            "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "slowReader",
+            "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "slowReader", "pausedTransfers",
+            "noTemporaryFolder", "noDescriptors", "foldedHeads",
         ])
     func scenario(name: String) async throws {
         try await run([name])
@@ -22,7 +36,9 @@ struct ProcessDeathTests {
             arguments: [
                 "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
                 "oddHeaders", "basicChallenge", "blockedHandlers", "releasedQueue", "trailers", "cutHeads",
-                "endedSessions",
+                "endedSessions", "addedTwice", "barrierAndCancelled", "diskFull",
+                "manyFiles", "pausedTransfers", "noTemporaryFolder", "noDescriptors",
+                "foldedHeads",
             ])
         func scenarioOverCurl(name: String) async throws {
             try await run([name, "curl"])

@@ -137,13 +137,13 @@ struct ObservationTests {
         }
     }
 
-    @Test("a redirect is told with the masked URL that is asked next")
+    @Test("a redirect is told with the masked URL that is asked next", .overEveryWire)
     func redirect() async throws {
         let server = try LoopbackServer()
         server.on("/old", .redirect(to: "/new?token=s3cr3t&a=b", status: 302))
         server.on("/new", .text("there"))
         let log = EventLog()
-        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) { $0.observers = [log] }
+        let queue = NetworkQueue(session: Wire.session()) { $0.observers = [log] }
         let operation = queue.send(URLRequest(url: server.url("/old")))
         await log.ends.wait(for: 1)
         #expect(

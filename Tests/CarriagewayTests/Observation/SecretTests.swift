@@ -12,7 +12,9 @@ import Testing
 struct SecretTests {
     private static let secret = "s3cr3t"
 
-    @Test("C39 no secret is in any event, log line, error, record or cURL text", arguments: [200, 404, 503])
+    @Test(
+        "C39 no secret is in any event, log line, error, record or cURL text", .overEveryWire,
+        arguments: [200, 404, 503])
     func everywhere(status: Int) async throws {
         let server = try LoopbackServer()
         let secret = Self.secret
@@ -23,7 +25,7 @@ struct SecretTests {
             LoopbackServer.Response.status(status, headers: ["Set-Cookie": "sid=\(secret)"], body: Data(secret.utf8)))
         let lines = Locked<[String]>([])
         let log = EventLog()
-        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.observers = [log, LogObserver { line in lines.withLock { $0.append(line) } }]
             $0.secretMask.queryNames = ["Customer"]
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1)

@@ -51,12 +51,12 @@ struct TimingTests {
         #expect(unsent.attempts.count == 1 && unsent.attempts[0].timing == nil)
     }
 
-    @Test("over the wire: redirects, bytes of the bodies, each attempt its own")
+    @Test("C34: over the wire, by our own clock: redirects, bytes of the bodies, each attempt its own", .overEveryWire)
     func overTheWire() async throws {
         let server = try LoopbackServer()
         server.on("/old", .status(503), .redirect(to: "/new", status: 307))
         server.on("/new", .text("there"))
-        let queue = NetworkQueue(session: NetworkSession(configuration: .ephemeral)) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1)
             $0.prepare = { _ in try await Task.sleep(for: .milliseconds(2)) }
         }

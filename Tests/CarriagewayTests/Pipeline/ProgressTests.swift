@@ -48,6 +48,27 @@ struct ProgressTests {
         #expect(down.completedUnitCount == 50 && down.totalUnitCount == 50 && down.isFinished)
     }
 
+    @Test("what is said late does not take back what was said after it; many threads may say and ask at once")
+    func threads() {
+        var transfer = TransferProgress()
+        let progress = transfer.asked { Progress.discreteProgress(totalUnitCount: -1) }
+        let start = Moment.now
+        _ = transfer.moved(0, of: 50, at: start)
+        _ = transfer.moved(10, of: 50, at: start + .seconds(1))
+        let late = transfer.update()
+        _ = transfer.moved(50, of: 50, at: start + .seconds(2))
+        let end = transfer.completed()
+        end?.perform()
+        late?.perform()
+        #expect(progress.completedUnitCount == 50 && progress.isFinished)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<2_000 {
+                end?.perform()
+                #expect(progress.bytesPerSecond != nil)
+            }
+        }
+    }
+
     @Test("the total is unknown under a content encoding, and the speed is told")
     func unknownTotal() async throws {
         let stage = Stage()
@@ -131,7 +152,7 @@ struct ProgressTests {
         _ = try await operation.response
     }
 
-    @Test("over real sockets every byte of an upload is counted", arguments: [100_000, 3_000_000])
+    @Test("over real sockets every byte of an upload is counted", .overEveryWire, arguments: [100_000, 3_000_000])
     func upload(count: Int) async throws {
         let server = try LoopbackServer()
         server.on("/up", .text("ok"))
@@ -140,7 +161,7 @@ struct ProgressTests {
         let folder = try TemporaryFolder()
         let file = try folder.file("f", Data.pattern(count))
         for body in [RequestBody.data(Data.pattern(count)), .file(file)] {
-            let queue = NetworkQueue(session: NetworkSession())
+            let queue = NetworkQueue(session: Wire.session())
             let operation = NetworkOperation(put, body: body)
             let progress = operation.uploadProgress
             queue.addOperation(operation)

@@ -67,6 +67,38 @@ struct FormEncoderTests {
         }
     }
 
+    @Test("ten times as much takes about ten times as long, not a hundred times: elements, and members")
+    func isLinear() throws {
+        func time(_ count: Int, _ encode: (Range<Int>) throws -> String) rethrows -> Duration {
+            var best = Duration.seconds(1_000)
+            for _ in 0..<3 { best = min(best, try ContinuousClock().measure { _ = try encode(0..<count) }) }
+            return best
+        }
+        let encoder = FormEncoder()
+        let kinds: [(Range<Int>) throws -> String] = [
+            { try encoder.encode(["list": Array($0)]) },
+            { try encoder.encode(Dictionary(uniqueKeysWithValues: $0.map { ("key\($0)", $0) })) },
+        ]
+        for encode in kinds {
+            let (small, large) = (try time(3_000, encode), try time(30_000, encode))
+            #expect(large < small * 40, "\(small), \(large)")
+        }
+    }
+
+    @Test("of two members of one name the last one counts, in its place")
+    func equalNames() throws {
+        struct Twice: Encodable {
+            enum Key: String, CodingKey { case a, b, c }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                for (key, value) in [(Key.a, 1), (.b, 2), (.c, 3), (.a, 4), (.b, 5)] {
+                    try container.encode(value, forKey: key)
+                }
+            }
+        }
+        #expect(try FormEncoder().encode(Twice()) == "c=3&a=4&b=5")
+    }
+
     @Test("extreme numbers are written, not trapped on")
     func numbers() throws {
         let text = try FormEncoder().encode(["a": Double.greatestFiniteMagnitude, "b": .nan, "c": -0.5, "d": 1e15])

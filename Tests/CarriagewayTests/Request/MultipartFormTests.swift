@@ -128,7 +128,7 @@ struct MultipartFormTests {
 
     #if os(Linux) || os(macOS)
         @Test(
-            "Python's parser reads what was written, names in all of Unicode too",
+            "Python's parser reads what was written, names in all of Unicode too", .overEveryWire,
             .enabled(if: Python.path != nil, "there is no python3"))
         func python() async throws {
             let server = try LoopbackServer()
@@ -141,7 +141,7 @@ struct MultipartFormTests {
             form.append(name: "empty", file: try folder.file("empty.txt", Data()))
             var request = URLRequest(url: server.url("/up"))
             request.httpMethod = "POST"
-            _ = try await NetworkSession().response(for: request, body: .multipart(form))
+            _ = try await Wire.session().response(for: request, body: .multipart(form))
             let sent = try #require(server.requests.first)
             #expect(sent.header("Content-Length") == String(sent.body.count))
             let message =

@@ -9,6 +9,7 @@ import Testing
 #endif
 
 /// Bodies given to operations, queues and sessions, over real sockets.
+@Suite(.overEveryWire)
 struct RequestBodyTests {
     private struct User: Codable, Equatable {
         var name = "Ada"
@@ -22,7 +23,7 @@ struct RequestBodyTests {
         server = try LoopbackServer()
         folder = try TemporaryFolder()
         server.on("/up") { .data($0.body, contentType: "application/json") }
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 3)
         }
     }
@@ -89,6 +90,23 @@ struct RequestBodyTests {
         #expect(operation.attempts.last?.notRetried == .bodyNotReplayable)
     }
 
+    @Test("C31: a request's own stream is not sent a second time after a redirect either, which leaves it behind")
+    func ownStreamRedirected() async throws {
+        server.on("/see", .redirect(to: "/down", status: 303))
+        server.on("/down", .status(503))
+        var request = request("/see")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        let operation = queue.send(request)
+        await operation.finished()
+        #expect(server.requests.map(\.path) == ["/see", "/down"] && server.requests[0].body == Data("x".utf8))
+        #expect(operation.attempts.last?.notRetried == .bodyNotReplayable)
+        // One that can be had anew is.
+        let again = queue.send(self.request("/see"), body: .stream { InputStream(data: Data("y".utf8)) })
+        await again.finished()
+        let bodies = server.requests(to: "/see").dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies == ["y", "y", "y", "y"])
+    }
+
     @Test("a type of the request's own stays; the body takes the place of the request's own")
     func precedence() async throws {
         var request = request()
@@ -119,7 +137,7 @@ struct RequestBodyTests {
 
     @Test("prepare sees bytes from memory, and what it puts in goes first")
     func prepare() async throws {
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.prepare = { request in
                 request.setValue("\(request.httpBody?.count ?? -1)", forHTTPHeaderField: "X-Signed")
                 if request.value(forHTTPHeaderField: "X-Replace") != nil { request.httpBody = Data("other".utf8) }

@@ -9,6 +9,7 @@ import Testing
 #endif
 
 /// Servers that ask for name and password.
+@Suite(.overEveryWire)
 struct ChallengeTests {
     private static let good = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
     private static let aladdin = URLCredential(user: "Aladdin", password: "open sesame", persistence: .none)
@@ -30,7 +31,7 @@ struct ChallengeTests {
     }
 
     private func queue(_ credentials: [String: URLCredential]) -> NetworkQueue {
-        NetworkQueue(session: NetworkSession()) { $0.credentials = credentials }
+        NetworkQueue(session: Wire.session()) { $0.credentials = credentials }
     }
 
     private var host: String { "127.0.0.1:\(server.port)" }
@@ -145,7 +146,7 @@ struct ChallengeTests {
             #expect((try? operation.result?.get().data) == (isLetIn ? Data("treasure".utf8) : nil))
             #expect(other.requests.map { $0.header("Authorization") } == (isLetIn ? [nil, Self.good] : [nil]))
         }
-        let here = NetworkOperation(URLRequest(url: server.url("/gate")), session: NetworkSession())
+        let here = NetworkOperation(URLRequest(url: server.url("/gate")), session: Wire.session())
         here.credential = Self.aladdin
         here.start()
         #expect(try await here.response.data == Data("treasure".utf8))
@@ -175,7 +176,7 @@ struct ChallengeTests {
         let credential = URLCredential(user: "Aladdin", password: "open sesame", persistence: .forSession)
         storage.setDefaultCredential(credential, for: space)
         configuration.urlCredentialStorage = storage
-        let session = NetworkSession(configuration: configuration)
+        let session = Wire.session(configuration)
         #expect(try await session.data(for: URLRequest(url: server.url("/secret"))) == Data("treasure".utf8))
     }
 
@@ -200,7 +201,7 @@ struct ChallengeTests {
     func inURL() async throws {
         let right = "http://Aladdin:open%20sesame@\(host)/secret"
         let wrong = "http://Aladdin:open%20barley@\(host)/secret"
-        let session = NetworkSession()
+        let session = Wire.session()
         let request = URLRequest(url: try #require(URL(string: right)))
         #expect(try await session.data(for: request) == Data("treasure".utf8))
         let refused = URLRequest(url: try #require(URL(string: wrong)))

@@ -9,13 +9,14 @@ import Testing
 #endif
 
 /// Event streams over real sockets.
+@Suite(.overEveryWire)
 struct ServerSentEventsTests {
     private let server: LoopbackServer
     private let queue: NetworkQueue
 
     init() throws {
         server = try LoopbackServer()
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 2)
         }
     }

@@ -9,13 +9,14 @@ import Testing
 #endif
 
 /// Bodies that are read while they come.
+@Suite(.overEveryWire)
 struct StreamTests {
     private let server: LoopbackServer
     private let queue: NetworkQueue
 
     init() throws {
         server = try LoopbackServer()
-        queue = NetworkQueue(session: NetworkSession()) {
+        queue = NetworkQueue(session: Wire.session()) {
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 3)
         }
     }
@@ -134,6 +135,8 @@ struct StreamTests {
     #if canImport(FoundationNetworking)
         @Test("a reader that is too slow for a transport that cannot pause gets a clear error, and what had come")
         func tooSlow() async throws {
+            // Over one that can, the reader is waited for: see `slowReader` of the probe.
+            guard !queue.session.transport.canPause else { return }
             server.on("/f", .data(Data.pattern(4_000_000)))
             let bytes = queue.bytes(for: get("/f"), bufferSize: 1_000_000)
             _ = try await bytes.response
@@ -214,7 +217,7 @@ struct StreamTests {
         let bytes = queue.bytes(for: get("/f"))
         bytes.operation.cancel()
         #expect(await error { try await self.all(bytes) }?.isCancelled == true)
-        let session = NetworkSession()
+        let session = Wire.session()
         let closed = NetworkQueue(session: session)
         session.invalidateAndCancel()
         #expect(await error { try await self.all(closed.bytes(for: self.get("/f"))) }?.name == "sessionInvalidated")

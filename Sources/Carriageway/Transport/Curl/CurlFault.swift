@@ -31,6 +31,8 @@
             if code == CWCURL_OUT_OF_MEMORY || code == CWCURL_TOO_LARGE {
                 return "a header line of the response is larger than 100 KB"
             }
+            // So it calls a line that goes on with one that there is not, or that has no colon before a CR.
+            if code == CWCURL_BAD_ARGUMENT { return "a header line of the response makes no sense" }
             return isHeadTooLarge ? "the head of the response is larger than 300 KB" : text
         }
 
@@ -39,7 +41,8 @@
         var urlErrorCode: URLError.Code {
             switch code {
             // The URL's scheme was checked: it is the answer that is no HTTP, or HTTP/0.9.
-            case CWCURL_UNSUPPORTED_PROTOCOL, CWCURL_WEIRD_SERVER_REPLY, CWCURL_OUT_OF_MEMORY, CWCURL_TOO_LARGE:
+            case CWCURL_UNSUPPORTED_PROTOCOL, CWCURL_WEIRD_SERVER_REPLY, CWCURL_OUT_OF_MEMORY, CWCURL_TOO_LARGE,
+                CWCURL_BAD_ARGUMENT:
                 .cannotParseResponse
             case CWCURL_URL_MALFORMAT: .badURL
             case CWCURL_COULDNT_RESOLVE_HOST, CWCURL_COULDNT_RESOLVE_PROXY: .cannotFindHost
@@ -70,9 +73,15 @@
         private var received: URLError.Code {
             if asksForCertificate { return .clientCertificateRequired }
             if isHeadTooLarge { return .cannotParseResponse }
+            if isRefusedTunnel { return .cannotConnectToHost }
             let text = text.lowercased()
             return ["chunk", "hexadecimal", "malformed", "invalid"].contains { text.contains($0) }
                 ? .cannotParseResponse : .networkConnectionLost
+        }
+
+        /// The proxy said no to `CONNECT`, in the words of versions before and after 7.87.
+        private var isRefusedTunnel: Bool {
+            text.hasPrefix("CONNECT tunnel failed") || text.hasSuffix("from proxy after CONNECT")
         }
 
         private var asksForCertificate: Bool { text.contains("certificate required") }

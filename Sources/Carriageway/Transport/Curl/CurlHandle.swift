@@ -4,7 +4,7 @@
 
     /// An easy handle of libcurl's with the transfer that it makes; used for one after the other.
     final class CurlHandle {
-        let easy: OpaquePointer
+        private(set) var easy: OpaquePointer
         var transfer: CurlTransfer?
         private unowned let loop: CurlLoop
         private let settings: CurlSettings
@@ -12,6 +12,7 @@
         /// Whether more is set than what every transfer sets for itself.
         private var isSpecial = true
         private var isSecure = false
+        private var isUsed = false
 
         private static let errorSize = 256
         /// The most that is handed on at once, in bytes.
@@ -34,12 +35,19 @@
             let request = transfer.request
             self.transfer = transfer
             errorText[0] = 0
+            if isUsed, CurlLibrary.remembersHeaders {
+                guard let fresh = cwcurl_easy_make() else { return CWCURL_OUT_OF_MEMORY }
+                cwcurl_easy_free(easy)
+                easy = fresh
+                (isSpecial, isUsed) = (true, false)
+            }
             if isSpecial {
-                cwcurl_easy_reset(easy)
+                if isUsed { cwcurl_easy_reset(easy) }
                 let code = setUp()
                 guard code == 0 else { return code }
                 isSpecial = false
             }
+            isUsed = true
             if isSecure != request.isSecure {
                 isSecure = request.isSecure
                 setProxy()
@@ -113,7 +121,8 @@
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERT, own.certificate.path))
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERTTYPE, own.key == nil ? "P12" : "PEM"))
             if let key = own.key { codes.append(cwcurl_set_text(easy, CWCURL_SSLKEY, key.path)) }
-            if let password = own.password { codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, password.text)) }
+            // Without any, OpenSSL would ask for one at the terminal, and the thread would wait for an answer.
+            codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, own.password?.text ?? ""))
             return codes
         }
 
@@ -171,10 +180,10 @@
 
         // MARK: Called by libcurl
 
-        func receivedHead(_ line: UnsafeRawBufferPointer) -> Int {
+        func receivedHead(_ bytes: UnsafeRawBufferPointer) -> Int {
             guard let transfer else { return 0 }
             transfer.lastActivity = loop.now
-            switch transfer.head.add(line: line) {
+            switch transfer.head.add(bytes) {
             case .tooLarge:
                 let reason = "the head of the response is larger than \(ResponseHead.limit) bytes"
                 transfer.failure = .urlError(.curl(.cannotParseResponse, reason, transfer.request.url))
@@ -182,7 +191,7 @@
             case .complete: loop.mark(self, transfer)
             case .incomplete: break
             }
-            return line.count
+            return bytes.count
         }
 
         func receivedBody(_ bytes: UnsafeRawBufferPointer) -> Int {

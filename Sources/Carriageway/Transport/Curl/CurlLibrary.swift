@@ -19,6 +19,13 @@
 
         static let http2 = Int(CWCURL_FEATURE_HTTP2)
 
+        /// Whether a handle that is used again holds on to the last header of the transfer before, which is freed by then.
+        ///
+        /// A server whose first header begins with a blank, as if it went on with that, then ends the process:
+        /// https://github.com/curl/curl/issues/11101, in the versions from 7.83 on; https://github.com/curl/curl/issues/11620
+        /// is the last that is known of it. A handle of its own for each transfer costs a microsecond.
+        static let remembersHeaders = isAtLeast(7, 83) && !isAtLeast(8, 3)
+
         static func has(_ feature: Int) -> Bool { Int(cwcurl_features()) & feature != 0 }
 
         static func isAtLeast(_ major: UInt32, _ minor: UInt32) -> Bool {

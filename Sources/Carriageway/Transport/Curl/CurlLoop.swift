@@ -231,6 +231,7 @@
             active[identifier] = nil
             if case .reader(let reader, _) = transfer.request.body { reader.stop() }
             let failure = failure(of: transfer, handle, code)
+            let metrics = TransferMetrics(handle.easy)
             if spare.count < Self.mostSpare { spare.append(handle) }
             if transfer.request.storesCookies, let cookies = settings.cookies {
                 let values = transfer.head.values(of: "set-cookie")
@@ -238,11 +239,11 @@
                     let (events, url) = (events, transfer.request.url)
                     return storing.async {
                         cookies.store(values, of: url)
-                        events.task(identifier, completedWith: failure)
+                        events.task(identifier, completedWith: failure, metrics: metrics)
                     }
                 }
             }
-            events.task(identifier, completedWith: failure)
+            events.task(identifier, completedWith: failure, metrics: metrics)
         }
 
         private func failure(of transfer: CurlTransfer, _ handle: CurlHandle, _ code: Int) -> NetworkError? {

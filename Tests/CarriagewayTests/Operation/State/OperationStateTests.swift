@@ -79,6 +79,12 @@ struct OperationStateTests {
         #expect(run.start() == ["finish"])
         let isTooLate = run.handOver()
         #expect(!isTooLate)
+        // A suspended queue has handed it over before it sets out.
+        var resumed = OperationRun()
+        let isWaiting = resumed.handOver()
+        #expect(isWaiting && resumed.begin() == ["build"])
+        #expect(resumed.cancel().last == "deliver")
+        #expect(resumed.start() == ["finish"])
         var slow = OperationRun()
         #expect(slow.begin() == ["build"])
         #expect(slow.start().isEmpty)

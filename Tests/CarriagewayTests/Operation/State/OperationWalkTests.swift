@@ -44,6 +44,7 @@ private struct OperationWalk {
     var finishes = 0
     /// It has set out by itself, and Foundation has not got it since.
     var needsNoStart = false
+    var isHandedOver = false
     var lastWasFinish = false
     var inLine: Set<Int> = []
     var expected: String?
@@ -71,7 +72,7 @@ private struct OperationWalk {
     /// The queue lets it set out before Foundation has it.
     private mutating func begin(_ random: inout SeededRandom) throws {
         let deadline = deadline(&random)
-        if state.phase == .idle { needsNoStart = true }
+        if state.phase == .idle { needsNoStart = !isHandedOver }
         try perform(state.begin(deadline: deadline))
     }
 
@@ -79,7 +80,7 @@ private struct OperationWalk {
     private mutating func handOver() throws {
         let isTaken = state.handOver()
         try demand(isTaken == (!isStarted && !(needsNoStart && expected != nil)), "handed over: \(isTaken)")
-        if isTaken { needsNoStart = false }
+        if isTaken { (needsNoStart, isHandedOver) = (false, true) }
     }
 
     private func deadline(_ random: inout SeededRandom) -> Moment? {

@@ -10,12 +10,12 @@ import Testing
 
 /// How long one attempt may take in all.
 struct AttemptTimeoutTests {
-    @Test("an attempt that is never idle ends at its whole time, and the next is made")
+    @Test("an attempt that is never idle ends at its whole time, and the next is made", .overEveryWire)
     func drip() async throws {
         let server = try LoopbackServer()
         let slow = LoopbackServer.Response.text(String(repeating: "x", count: 600))
         server.on("/", slow.dripped(size: 1, interval: .milliseconds(50)), .text("fast"))
-        let queue = NetworkQueue(session: NetworkSession()) {
+        let queue = NetworkQueue(session: Wire.session()) {
             $0.attemptTimeout = .milliseconds(400)
             $0.retryPolicy = .fixed(interval: .zero, maxRetries: 20)
         }
@@ -64,14 +64,14 @@ struct AttemptTimeoutTests {
         #expect(never.attemptTimeout == .seconds(-1))
     }
 
-    @Test("the session's timeoutIntervalForResource holds on Linux too")
+    @Test("the session's timeoutIntervalForResource holds on Linux too", .overEveryWire)
     func resourceTimeout() async throws {
         let server = try LoopbackServer()
         let text = LoopbackServer.Response.text(String(repeating: "x", count: 600))
         server.on("/", text.dripped(size: 1, interval: .milliseconds(50)))
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForResource = 0.5
-        let session = NetworkSession(configuration: configuration)
+        let session = Wire.session(configuration)
         let error = await failure { () async throws(NetworkError) in
             try await session.data(for: URLRequest(url: server.url()))
         }

@@ -9,9 +9,10 @@ import Testing
 #endif
 
 /// How large a response may be.
+@Suite(.overEveryWire)
 struct LimitTests {
     private let server: LoopbackServer
-    private let queue = NetworkQueue(session: NetworkSession()) {
+    private let queue = NetworkQueue(session: Wire.session()) {
         $0.retryPolicy = .never
         $0.maxResponseSize = 1_000
     }
@@ -120,7 +121,7 @@ struct LimitTests {
     func negative() async throws {
         server.on("/empty", .empty(204))
         server.on("/full", .text("x"))
-        let queue = NetworkQueue(session: NetworkSession()) { $0.maxResponseSize = -5 }
+        let queue = NetworkQueue(session: Wire.session()) { $0.maxResponseSize = -5 }
         #expect(queue.configuration.maxResponseSize == 0)
         #expect(try await queue.data(for: URLRequest(url: server.url("/empty"))).isEmpty)
         let full = URLRequest(url: server.url("/full"))

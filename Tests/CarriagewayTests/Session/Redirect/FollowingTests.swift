@@ -9,10 +9,11 @@ import Testing
 #endif
 
 /// Redirects as a user meets them: policies, the way taken, what reaches the next server.
+@Suite(.overEveryWire)
 struct FollowingTests {
     private let first: LoopbackServer
     private let second: LoopbackServer
-    private let queue = NetworkQueue(session: NetworkSession()) { $0.retryPolicy = .never }
+    private let queue = NetworkQueue(session: Wire.session()) { $0.retryPolicy = .never }
 
     init() throws {
         first = try LoopbackServer()
@@ -71,7 +72,7 @@ struct FollowingTests {
     @Test("the queue's policy holds for operations without one")
     func queuePolicy() async throws {
         first.on("/start", .redirect(to: "/here"))
-        let queue = NetworkQueue(session: NetworkSession()) { $0.redirects = .refuse }
+        let queue = NetworkQueue(session: Wire.session()) { $0.redirects = .refuse }
         #expect(try await queue.response(for: URLRequest(url: first.url("/start"))).statusCode == 302)
     }
 
@@ -130,7 +131,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("while a closure takes its time, cancelling and the timeout work, and nothing is sent")
+    @Test("H3: while a closure takes its time, cancelling and the timeout work, and nothing is sent")
     func slowClosure() async throws {
         first.on("/start", .redirect(to: "/here"))
         let asked = Counter()
@@ -189,7 +190,7 @@ struct FollowingTests {
         first.on("/start") { _ in .redirect(to: target) }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpAdditionalHeaders = ["Authorization": "Bearer s", "X-Api-Key": "k", "X-Plain": "1"]
-        let session = NetworkSession(configuration: configuration)
+        let session = Wire.session(configuration)
         var request = URLRequest(url: first.url("/start"))
         request.setValue("own", forHTTPHeaderField: "x-api-key")
         _ = try await session.data(for: request)

@@ -47,6 +47,67 @@
             #expect(proxy.requestCount == 1)
         }
 
+        private func dictionary(_ kind: String, _ port: Int) -> URLSessionConfiguration {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.connectionProxyDictionary = [
+                "\(kind)Enable": 1, "\(kind)Proxy": "127.0.0.1", "\(kind)Port": port,
+            ]
+            return configuration
+        }
+
+        private func code(_ session: NetworkSession, _ url: String) async -> URLError.Code? {
+            let request = URLRequest(url: Made.url(url))
+            return await failure { () async throws(NetworkError) in try await session.data(for: request) }?.urlErrorCode
+        }
+
+        @Test("a SOCKS proxy is told the name, and the requests go through it, for http and https")
+        func socks() async throws {
+            let server = try LoopbackServer()
+            server.on("/") { .data($0.body + Data($0.header("Host")?.utf8 ?? "".utf8)) }
+            let proxy = try TunnelProxy(.socks, to: server.port)
+            let session = Wire.curl.session(dictionary("SOCKS", proxy.port))
+            var put = URLRequest(url: Made.url("http://nobody.invalid/"))
+            put.httpMethod = "PUT"
+            put.httpBody = Data("to ".utf8)
+            for _ in 0..<3 { #expect(try await session.data(for: put) == Data("to nobody.invalid".utf8)) }
+            // One connection for all.
+            #expect(proxy.targets == ["nobody.invalid:80"] && server.connectionCount == 1)
+            guard let secure = try await TLSServer() else { return }
+            let tunnel = try TunnelProxy(.socks, to: secure.port)
+            let trusting = NetworkSession(
+                configuration: dictionary("SOCKS", tunnel.port), serverTrust: .anchors([secure.certificate]),
+                transport: .curl)
+            let answer = try await trusting.data(for: URLRequest(url: Made.url("https://localhost:1234/")))
+            #expect(!answer.isEmpty && tunnel.targets == ["localhost:1234"])
+        }
+
+        @Test("https goes through a tunnel of an HTTP proxy; the certificate is judged behind it")
+        func tunnel() async throws {
+            guard let server = try await TLSServer() else { return }
+            let proxy = try TunnelProxy(.connect, to: server.port)
+            let configuration = dictionary("HTTPS", proxy.port)
+            let trusting = NetworkSession(
+                configuration: configuration, serverTrust: .anchors([server.certificate]), transport: .curl)
+            let response = try await trusting.response(for: URLRequest(url: Made.url("https://localhost:1234/")))
+            #expect(response.statusCode == 200 && proxy.targets == ["localhost:1234"])
+            // The proxy's own answer is none of the response.
+            #expect(response.http.value(forHTTPHeaderField: "Server")?.contains("nginx") == true)
+            #expect(
+                await code(Wire.curl.session(configuration), "https://localhost:1234/") == .serverCertificateUntrusted)
+            #expect(await code(trusting, "https://nobody.invalid:1234/") == .serverCertificateUntrusted)
+        }
+
+        @Test(
+            "a proxy that refuses, or is not there, is no connection: nothing was sent", arguments: ["HTTPS", "SOCKS"])
+        func refusing(kind: String) async throws {
+            let proxy = try TunnelProxy(kind == "SOCKS" ? .socks : .connect, to: nil)
+            let session = Wire.curl.session(dictionary(kind, proxy.port))
+            #expect(await code(session, "https://localhost:1234/") == .cannotConnectToHost)
+            #expect(proxy.targets == ["localhost:1234"])
+            let nobody = Wire.curl.session(dictionary(kind, 1))
+            #expect(await code(nobody, "https://localhost:1234/") == .cannotConnectToHost)
+        }
+
         @Test("an empty dictionary means no proxy at all")
         func refused() async throws {
             let server = try LoopbackServer()
@@ -82,6 +143,9 @@
             #expect(CurlFault(code: 60, text: "", verification: 9).urlErrorCode == .serverCertificateNotYetValid)
             #expect(CurlFault(code: 7, text: "", systemError: 101).urlErrorCode == .notConnectedToInternet)
             #expect(CurlFault(code: 56, text: "Malformed chunk").urlErrorCode == .cannotParseResponse)
+            for text in ["CONNECT tunnel failed, response 403", "Received HTTP code 403 from proxy after CONNECT"] {
+                #expect(CurlFault(code: 56, text: text).urlErrorCode == .cannotConnectToHost)
+            }
             let alert = "OpenSSL SSL_read: tlsv13 alert certificate required"
             #expect(CurlFault(code: 56, text: alert).urlErrorCode == .clientCertificateRequired)
             #expect(CurlFault(code: 56, text: "Too large response headers: 1 > 0").urlErrorCode == .cannotParseResponse)

@@ -116,6 +116,20 @@
             #expect(try await lines(try session(trust), url)[3] == "NONE")
             let own = NetworkSession.ClientCertificate.pem(certificate: server.certificateFile, key: server.keyFile)
             #expect(try await lines(try session(trust) { $0.clientCertificate = own }, url)[3] != "NONE")
+            for password in ["swordfish", "wrong", nil] {
+                for locked in [
+                    NetworkSession.ClientCertificate.pem(
+                        certificate: server.certificateFile, key: server.lockedKeyFile, password: password),
+                    .pkcs12(server.bundleFile, password: password),
+                ] {
+                    let session = try session(trust) { $0.clientCertificate = locked }
+                    if password == "swordfish" {
+                        #expect(try await lines(session, url)[3] != "NONE")
+                    } else {
+                        #expect(await code(session, url) == .clientCertificateRejected)
+                    }
+                }
+            }
             let missing = server.folder.url.appendingPathComponent("missing")
             let broken = NetworkSession.ClientCertificate.pem(certificate: missing, key: missing, password: "swordfish")
             #expect(!"\(broken)".contains("swordfish"))

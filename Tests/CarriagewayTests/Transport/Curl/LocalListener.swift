@@ -2,10 +2,11 @@
     import Foundation
     import Glibc
 
-    /// A server that is not on 127.0.0.1: on ::1 or on a Unix-domain socket. It reads one head from each connection, and
-    /// answers it with these bytes.
+    /// A server where, or of a kind that, `LoopbackServer` is not: on ::1, on a Unix-domain socket, or one that does with
+    /// its connections as it likes, each on a thread.
     final class LocalListener: @unchecked Sendable {
         enum Place {
+            case ipv4
             case ipv6
             case unix(path: String)
         }
@@ -19,9 +20,24 @@
         let port: Int
         private let descriptor: Int32
 
-        init(_ place: Place, answer: String) throws {
+        /// Reads one head from each connection, and answers it with these bytes.
+        convenience init(_ place: Place, answer: String) throws {
+            try self.init(place) { connection in
+                _ = Self.readHead(of: connection)
+                _ = answer.withCString { write(connection, $0, strlen($0)) }
+                close(connection)
+            }
+        }
+
+        /// - Parameter serve: is to close the connection.
+        init(_ place: Place, serve: @escaping @Sendable (_ connection: Int32) -> Void) throws {
             let listener: (Int32, Int)
             switch place {
+            case .ipv4:
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+                listener = try Self.listen(AF_INET, &address) { Int(UInt16(bigEndian: $0.sin_port)) }
             case .ipv6:
                 var address = sockaddr_in6()
                 address.sin6_family = sa_family_t(AF_INET6)
@@ -39,17 +55,21 @@
                 while true {
                     let connection = accept(descriptor, nil, nil)
                     guard connection >= 0 else { return }
-                    var head = ""
-                    var buffer = [UInt8](repeating: 0, count: 4096)
-                    while !head.contains("\r\n\r\n") {
-                        let count = read(connection, &buffer, buffer.count)
-                        guard count > 0 else { break }
-                        head += String(decoding: buffer.prefix(count), as: UTF8.self)
-                    }
-                    _ = answer.withCString { write(connection, $0, strlen($0)) }
-                    close(connection)
+                    Thread { serve(connection) }.start()
                 }
             }.start()
+        }
+
+        /// Everything up to an empty line.
+        static func readHead(of connection: Int32) -> String {
+            var head = ""
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while !head.contains("\r\n\r\n") {
+                let count = read(connection, &buffer, buffer.count)
+                guard count > 0 else { break }
+                head += String(decoding: buffer.prefix(count), as: UTF8.self)
+            }
+            return head
         }
 
         deinit {

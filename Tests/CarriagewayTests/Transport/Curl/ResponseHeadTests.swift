@@ -22,10 +22,28 @@
                 ("HTTP/1.1 200 OK\r\n\r\n", 200, "HTTP/1.1"), ("HTTP/1.1 404\r\n\r\n", 404, "HTTP/1.1"),
                 ("HTTP/2 204 \r\n\r\n", 204, "HTTP/2"), ("HTTP/1.0  599 x y\n\n", 599, "HTTP/1.0"),
                 ("\r\nHTTP/1.1 200\r\n\r\n", 200, "HTTP/1.1"),
+                ("http/1.1 200\r\n\r\n", 200, "http/1.1"),
             ])
         func statusLines(text: String, status: Int, version: String) {
             let head = head(text)
             #expect(head.isComplete && head.status == status && head.version == version)
+        }
+
+        @Test("lines may come together, with those of informational responses and with what follows the head")
+        func together() {
+            let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\nD: e\r\n\r\nF: g\r\n"
+            for length in 1...text.utf8.count {
+                var head = ResponseHead()
+                var bytes = Array(text.utf8)[...]
+                while !bytes.isEmpty {
+                    // Whole lines, of at least so many bytes.
+                    let least = bytes.startIndex + min(length, bytes.count) - 1
+                    let end = bytes[least...].firstIndex(of: 0x0A) ?? bytes.endIndex - 1
+                    _ = Array(bytes[...end]).withUnsafeBytes { head.add($0) }
+                    bytes = bytes[(end + 1)...]
+                }
+                #expect(head.isComplete && head.status == 200 && head.fields == ["A": "b c", "D": "e"])
+            }
         }
 
         @Test("blanks around a value do not count, and there may be none or no value")
@@ -38,6 +56,13 @@
         func oddLines() {
             let fields = head("HTTP/1.1 200 OK\n folded\nno colon\n: no name\nA: b\n  c\n\td\nE: f\n\n").fields
             #expect(fields == ["A": "b c d", "E": "f"])
+        }
+
+        @Test("a CR within a line is a blank (RFC 9112, section 2.2), and no end; one at its beginning is")
+        func carriageReturns() {
+            let read = head("HTTP/1.1 200 O\rK\r\nA: b\rc\r\nD: \re\r\r\n\r\n")
+            #expect(read.isComplete && read.fields == ["A": "b c", "D": "e"])
+            #expect(head("HTTP/1.1 200\r\nA: b\r\n\rC: d\r\n").isComplete)
         }
 
         @Test("fields of one name are joined under the spelling that came first")

@@ -21,6 +21,9 @@
         let publicKey: Data
         let certificateFile: URL
         let keyFile: URL
+        /// The same key in PEM, and both in PKCS 12, under the password "swordfish".
+        let lockedKeyFile: URL
+        let bundleFile: URL
         private let process: ChildProcess
 
         init?() async throws {
@@ -31,6 +34,8 @@
             folder = try TemporaryFolder()
             certificateFile = folder.url.appendingPathComponent("certificate.pem")
             keyFile = folder.url.appendingPathComponent("key.pem")
+            lockedKeyFile = folder.url.appendingPathComponent("locked.pem")
+            bundleFile = folder.url.appendingPathComponent("own.p12")
             try await Self.shell(
                 """
                 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem \
@@ -38,6 +43,8 @@
                 openssl x509 -in certificate.pem -outform der -out certificate.der
                 openssl x509 -in certificate.pem -pubkey -noout | openssl pkey -pubin -outform der \
                     | openssl dgst -sha256 -binary > pin
+                openssl pkey -in key.pem -aes256 -passout pass:swordfish -out locked.pem
+                openssl pkcs12 -export -in certificate.pem -inkey key.pem -passout pass:swordfish -out own.p12
                 """, in: folder.url)
             certificate = try Data(contentsOf: folder.url.appendingPathComponent("certificate.der"))
             publicKey = try Data(contentsOf: folder.url.appendingPathComponent("pin"))
