@@ -7,10 +7,13 @@ import Foundation
 ///
 /// ```swift
 /// let server = try LoopbackServer()
-/// server.on("/users") { request in .text("hello \(request.query["name"] ?? "")") }
+/// server.on("/users") { request in
+///     .text("hello \(request.query["name"] ?? "")")
+/// }
 /// server.on("/flaky", .status(503), .reset, .text("ok"))
 ///
-/// let (data, _) = try await URLSession.shared.data(from: server.url("/users?name=Ada"))
+/// let url = server.url("/users?name=Ada")
+/// let (data, _) = try await URLSession.shared.data(from: url)
 /// try await server.waitForRequests(1, to: "/users")
 /// ```
 ///

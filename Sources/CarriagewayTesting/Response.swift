@@ -8,7 +8,9 @@ extension LoopbackServer {
     /// the other way round the 103 is held as well.
     ///
     /// ```swift
-    /// server.on("/report", .status(503).header("Retry-After", "1"), .text("done").delayed(.milliseconds(50)))
+    /// server.on(
+    ///     "/report", .status(503).header("Retry-After", "1"),
+    ///     .text("done").delayed(.milliseconds(50)))
     /// ```
     public struct Response: Sendable {
         /// The status code.

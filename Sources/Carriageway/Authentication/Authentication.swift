@@ -7,8 +7,9 @@ import Foundation
 /// The credential that the requests of one or more queues are sent with, and its renewal.
 ///
 /// ```swift
-/// let authentication = Authentication(MyAuthenticator(), credential: token)
-/// let queue = NetworkQueue(session: session, authentication: authentication)
+/// let authentication = Authentication(
+///     authenticator, credential: token)
+/// let queue = NetworkQueue(authentication: authentication)
 /// ```
 ///
 /// Requests to the authenticator's hosts get the credential; a request can opt out with

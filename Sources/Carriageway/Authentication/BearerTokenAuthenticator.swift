@@ -9,8 +9,11 @@ import Foundation
 /// The credential is the token; an empty one is fetched before the first request.
 ///
 /// ```swift
-/// let authenticator = BearerTokenAuthenticator(hosts: ["api.example.com"]) { session in
-///     try await session.response(for: loginRequest).decoded(as: Token.self).value
+/// let authenticator = BearerTokenAuthenticator(
+///     hosts: ["api.example.com"]
+/// ) { session in
+///     try await session.response(for: loginRequest)
+///         .decoded(as: Token.self).value
 /// }
 /// let authentication = Authentication(authenticator, credential: "")
 /// ```

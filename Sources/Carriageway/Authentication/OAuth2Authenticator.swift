@@ -8,9 +8,11 @@ import Foundation
 ///
 /// ```swift
 /// let authenticator = OAuth2Authenticator(
-///     tokenURL: tokenURL, clientID: "app", clientSecret: secret, hosts: ["api.example.com"])
-/// let authentication = Authentication(authenticator, credential: OAuth2Credential(refreshToken: stored))
-/// let queue = NetworkQueue(session: session, authentication: authentication)
+///     tokenURL: tokenURL, clientID: "app", clientSecret: secret,
+///     hosts: ["api.example.com"])
+/// let authentication = Authentication(
+///     authenticator, credential: OAuth2Credential(refreshToken: stored))
+/// let queue = NetworkQueue(authentication: authentication)
 /// ```
 ///
 /// The endpoint's error, such as `invalid_grant`, is thrown as ``OAuth2Error``. Secrets and tokens go to the token endpoint

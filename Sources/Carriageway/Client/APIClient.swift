@@ -7,12 +7,15 @@ import Foundation
 /// A server and what is the same for all requests to it: where it is, headers, encoder and decoder.
 ///
 /// ```swift
-/// var client = APIClient(baseURL: "https://api.example.com/v1", queue: queue)
+/// var client = APIClient(baseURL: "https://api.example.com/v1")
 /// client.headers["Accept-Language"] = "de"
 ///
-/// let user = try await client.value(for: .get("/users/1", as: User.self))
-/// let created = try await client.send(.post("/users", as: User.self).sending(newUser))
-/// print(created.value, created.statusCode, created.header("Location") ?? "")
+/// let user = try await client.value(
+///     for: .get("/users/1", as: User.self))
+/// let created = try await client.send(
+///     .post("/users", as: User.self).sending(newUser))
+/// print(created.value, created.statusCode)
+/// print(created.header("Location") ?? "")
 /// ```
 ///
 /// A client is a value over a ``NetworkQueue``: everything it sends is a ``NetworkOperation`` on that queue, so slots,

@@ -8,7 +8,8 @@ import Foundation
 ///
 /// ```swift
 /// let user = Endpoint.get("/users/\(id)", as: User.self)
-/// let search = Endpoint.get("/users", query: [URLQueryItem(name: "q", value: "Ada & Co")], as: [User].self)
+/// let named = [URLQueryItem(name: "name", value: "Ada & Co")]
+/// let search = Endpoint.get("/users", query: named, as: [User].self)
 /// let create = Endpoint.post("/users", as: User.self).sending(newUser)
 /// let remove = Endpoint.delete("/users/\(id)")
 ///

@@ -7,9 +7,13 @@ import Foundation
 /// An endpoint of a client as an `Operation`: a ``NetworkOperation`` whose response is read as a value.
 ///
 /// ```swift
-/// let login = client.operation(for: .post("/login", as: Token.self).sending(credentials))
-/// let profile = client.operation(after: login) { .get("/users/\($0.value.userID)", as: User.self) }
-/// client.queue.addOperations([profile, login], waitUntilFinished: false)
+/// let login = client.operation(
+///     for: .post("/login", as: Token.self).sending(credentials))
+/// let profile = client.operation(after: login) {
+///     .get("/users/\($0.value.userID)", as: User.self)
+/// }
+/// let both = [profile, login]
+/// client.queue.addOperations(both, waitUntilFinished: false)
 /// let user = try await profile.value
 /// ```
 ///

@@ -5,7 +5,9 @@ extension NetworkQueue {
     ///
     /// ```swift
     /// let observation = queue.addObserver { event in
-    ///     if case .retry(let delay, let error) = event.kind { print(event.url, delay, error) }
+    ///     if case .retry(let delay, let error) = event.kind {
+    ///         print(event.url, delay, error)
+    ///     }
     /// }
     /// observation.cancel()
     /// ```

@@ -12,7 +12,8 @@ extension URLRequest {
     ///
     /// ```swift
     /// print(response.request.curlCommand)
-    /// print(request.curlCommand(masking: .none, showsBody: true))      // with all its secrets
+    /// // With all its secrets:
+    /// print(request.curlCommand(masking: .none, showsBody: true))
     /// ```
     ///
     /// Headers that the session or the transport adds are not in it. Those that cannot be sent, as with line ends, are left

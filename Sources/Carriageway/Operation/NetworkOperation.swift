@@ -13,7 +13,11 @@ import Foundation
 /// ```swift
 /// let login = NetworkOperation(loginRequest)
 /// let profile = NetworkOperation(after: login) { response in
-///     try URLRequest(profileURL, token: response.decoded(as: Token.self))
+///     let token = try response.decoded(as: Token.self).value
+///     var request = URLRequest(url: profileURL)
+///     request.setValue(
+///         "Bearer \(token)", forHTTPHeaderField: "Authorization")
+///     return request
 /// }
 /// queue.addOperations([profile, login], waitUntilFinished: false)
 /// let response = try await profile.response

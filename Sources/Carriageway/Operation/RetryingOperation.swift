@@ -7,8 +7,9 @@ import Foundation
 /// Any asynchronous work as an `Operation` with the retry, budget, slots, timeout and dependencies of a request.
 ///
 /// ```swift
-/// let upload = RetryingOperation(host: "storage.example.com") { attempt in
-///     try await storage.put(file)                     // a library of somebody else's
+/// let host = "storage.example.com"
+/// let upload = RetryingOperation(host: host) { attempt in
+///     try await storage.put(file)    // a library of somebody else's
 /// }
 /// upload.retryPolicy = .fixed(interval: .seconds(2), maxRetries: 5)
 /// let report = NetworkOperation(after: upload) { _ in reportRequest }

@@ -13,7 +13,8 @@ import Foundation
 /// var form = MultipartForm()
 /// form.append(name: "title", value: "Holiday")
 /// form.append(name: "photo", file: photoURL)
-/// let response = try await queue.response(for: request, body: .multipart(form))
+/// let response = try await queue.response(
+///     for: request, body: .multipart(form))
 /// ```
 ///
 /// A body is opened anew for each attempt and after a redirect with 307 or 308, so that each send has all of it.

@@ -2,7 +2,8 @@
 ///
 /// ```swift
 /// let queue = NetworkQueue(session: session) {
-///     $0.circuitBreaker = CircuitBreaker(failures: 5, coolDown: .seconds(30))
+///     $0.circuitBreaker = CircuitBreaker(
+///         failures: 5, coolDown: .seconds(30))
 /// }
 /// ```
 ///

@@ -11,7 +11,9 @@ import Foundation
 /// method and body. 300, 304 and all without a `Location` are responses like any other.
 ///
 /// ```swift
-/// let queue = NetworkQueue(session: session) { $0.redirects = .refuse }
+/// let queue = NetworkQueue(session: session) {
+///     $0.redirects = .refuse
+/// }
 /// operation.redirects = .custom { response, request in
 ///     request.url?.host == "cdn.example.com" ? request : nil
 /// }

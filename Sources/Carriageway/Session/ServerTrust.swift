@@ -4,9 +4,10 @@ import Foundation
 /// way to trust everybody.
 ///
 /// ```swift
+/// let trust = ServerTrust.pinnedPublicKeys([oldKey, nextKey])
 /// let session = NetworkSession(
 ///     configuration: .ephemeral,
-///     serverTrust: .byHost(["api.example.com": .pinnedPublicKeys([oldKey, nextKey])]))
+///     serverTrust: .byHost(["api.example.com": trust]))
 /// ```
 ///
 /// `URLSession` on Linux judges by the system's authorities and lets nobody have a say. A session over it that is asked for

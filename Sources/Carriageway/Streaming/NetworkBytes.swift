@@ -7,9 +7,16 @@ import Foundation
 /// The body of a response, in the pieces in which it comes.
 ///
 /// ```swift
-/// for try await chunk in queue.bytes(for: request) { … }
-/// for try await line in queue.bytes(for: request).lines { … }
-/// for try await user in queue.bytes(for: request).jsonLines(as: User.self) { … }
+/// for try await chunk in queue.bytes(for: request) {
+///     print(chunk.count)
+/// }
+/// for try await line in queue.bytes(for: request).lines {
+///     print(line)
+/// }
+/// let users = queue.bytes(for: request).jsonLines(as: User.self)
+/// for try await user in users {
+///     print(user.name)
+/// }
 /// ```
 ///
 /// The request is enqueued when iteration begins, or when ``response`` is awaited, and is cancelled when the loop is left,

@@ -13,7 +13,9 @@ import Foundation
 /// try RecordedResponse.write([RecordedResponse(response)], to: file)
 ///
 /// // In the tests:
-/// for recorded in try RecordedResponse.read(from: file) { stub.replay(recorded) }
+/// for recorded in try RecordedResponse.read(from: file) {
+///     stub.replay(recorded)
+/// }
 /// ```
 ///
 /// Of the request it has method and URL, no header and no body; of the response all but `Set-Cookie`. What is secret in

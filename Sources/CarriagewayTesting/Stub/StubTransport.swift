@@ -10,9 +10,12 @@ import Foundation
 /// ```swift
 /// let stub = StubTransport()
 /// stub.on(.get, "/users/1", .json(User(name: "Ada")))
-/// stub.on("/flaky", .status(503), .failure(.timedOut), .text("third time lucky"))
+/// stub.on(
+///     "/flaky", .status(503), .failure(.timedOut),
+///     .text("third time lucky"))
 /// let client = APIClient(
-///     baseURL: "https://api.example.com", queue: NetworkQueue(session: NetworkSession(stub: stub)))
+///     baseURL: "https://api.example.com",
+///     queue: NetworkQueue(session: NetworkSession(stub: stub)))
 /// try await code(under: client)
 /// #expect(stub.requests.map(\.httpMethod) == ["GET"])
 /// #expect(stub.unexpectedRequests.isEmpty)

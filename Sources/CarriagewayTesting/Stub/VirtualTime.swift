@@ -5,9 +5,10 @@ import Foundation
 ///
 /// ```swift
 /// let time = VirtualTime()
-/// let queue = NetworkQueue(session: NetworkSession(stub: stub, time: time))
-/// let operation = queue.send(request)                // answered with 503
-/// await time.waitForTimers(1)                        // the retry is set
+/// let session = NetworkSession(stub: stub, time: time)
+/// let queue = NetworkQueue(session: session)
+/// let operation = queue.send(request)    // answered with 503
+/// await time.waitForTimers(1)            // the retry is set
 /// time.advance(by: time.nextDelay ?? .zero)
 /// ```
 public final class VirtualTime: TimeSource {

@@ -83,7 +83,8 @@ struct ArticleTests {
         print(created.header("Location") ?? "none")
         #expect(ada.name == "Ada" && created.statusCode == 201 && created.header("Location") == "/users/2")
 
-        let search = Endpoint.get("/search", query: [URLQueryItem(name: "q", value: "rock & roll")], as: [User].self)
+        let words = URLQueryItem(name: "q", value: "rock & roll")
+        let search = Endpoint.get("/search", query: [words], as: [User].self)
         let file = Endpoint.get("/files/\(PercentEncoding.segment("a/b"))", as: Data.self)
         #expect(try client.request(for: search).url?.absoluteString.hasSuffix("/search?q=rock%20%26%20roll") == true)
         #expect(try client.request(for: file).url?.absoluteString.hasSuffix("/files/a%2Fb") == true)
@@ -128,7 +129,8 @@ struct ArticleTests {
         }
         let visit = client.operation(for: .post("/visits").sending(["page": 1]))
         visit.addDependency(login)
-        queue.addOperations([visit, profile, login], waitUntilFinished: false)
+        let all = [visit, profile, login]
+        queue.addOperations(all, waitUntilFinished: false)
         let me = try await profile.value
         #expect(me.name == "Grace")
         #expect(try await visit.response.statusCode == 204)

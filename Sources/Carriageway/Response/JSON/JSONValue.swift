@@ -5,8 +5,12 @@ import Foundation
 /// ```swift
 /// let json = try response.json()
 /// let city = json["user"]["addresses"][0]["city"].string
-/// let order: JSONValue = ["id": JSONValue(UInt64.max), "lines": [["sku": "A-1", "count": 2]], "note": nil]
-/// request = URLRequest(url: url, body: .data(order.data(), contentType: "application/json"))
+///
+/// let order: JSONValue = [
+///     "id": JSONValue(UInt64.max), "note": nil,
+///     "lines": [["sku": "A-1", "count": 2]],
+/// ]
+/// try await client.send(.post("/orders").sending(order))
 /// ```
 ///
 /// Reading never traps: what is not there, or is of another kind, is nil, and so is all that is read from it. Numbers keep
