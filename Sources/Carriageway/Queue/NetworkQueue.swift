@@ -304,7 +304,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// Every operation that was added and has not finished, at this moment.
     ///
     /// Foundation's `operations` and `operationCount`, which cannot be overridden, leave out requests that wait for their
-    /// dependencies.
+    /// dependencies. On Linux they also leave out requests that have set out within the last 10 to 20 ms.
     public var unfinishedOperations: [Operation] {
         // The waiting room first: what leaves it meanwhile is found in Foundation's list, perhaps in both.
         let waiting = waitingRoom.withLock { $0.operations }

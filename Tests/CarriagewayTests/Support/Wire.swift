@@ -29,12 +29,12 @@ enum Wire: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    func session(_ configuration: URLSessionConfiguration = .ephemeral) -> NetworkSession {
+    func session(_ configuration: URLSessionConfiguration = .patient) -> NetworkSession {
         NetworkSession(configuration: configuration, transport: kind)
     }
 
     /// A session over the transport of the present run.
-    static func session(_ configuration: URLSessionConfiguration = .ephemeral) -> NetworkSession {
+    static func session(_ configuration: URLSessionConfiguration = .patient) -> NetworkSession {
         current.session(configuration)
     }
 
@@ -73,4 +73,14 @@ struct EveryWire: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == EveryWire {
     static var overEveryWire: EveryWire { EveryWire() }
+}
+
+extension URLSessionConfiguration {
+    /// For tests that hold a response until something else has happened: where a thousand tests share two threads that
+    /// may be after the usual 60 s, and a renewal that ran into its timeout would wait for a clock that nobody moves.
+    static var patient: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = 3_600
+        return configuration
+    }
 }
