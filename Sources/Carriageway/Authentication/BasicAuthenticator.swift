@@ -12,6 +12,8 @@ public struct BasicAuthenticator: Authenticator {
     public struct Credential: Sendable, Hashable {
         let token: Secret
 
+        /// A name with its password.
+        ///
         /// - Throws: ``AuthenticationError/refused(_:)`` if the name has a colon, or one of the two a control character:
         ///   neither can be sent.
         public init(user: String, password: String) throws(AuthenticationError) {
