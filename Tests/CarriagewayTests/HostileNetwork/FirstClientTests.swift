@@ -2,8 +2,7 @@ import Carriageway
 import Foundation
 import Testing
 
-/// A whole client in under 40 lines, written by someone who had read the README and nothing else; with what it has to
-/// come to, against httpbin.
+/// A whole client in under 40 lines, of what the README shows; and what it comes to, against httpbin.
 @Suite(
     "the first client",
     .enabled(if: RealServer.httpbin.isThere, "CARRIAGEWAY_HTTPBIN is not set; .ci/run starts httpbin and sets it"))
