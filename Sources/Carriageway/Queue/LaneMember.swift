@@ -87,8 +87,11 @@ extension Lane.State.Member {
     typealias Tickets = [Lane.ClientID: Lane.State.Ticket]
 
     mutating func insert(_ place: Place, in bucket: BucketID, tickets: Tickets) {
-        buckets[bucket, default: Lane.State.Bucket()].waiting.insert(place)
-        buckets[bucket]?.waitingCount += 1
+        if buckets.index(forKey: bucket) == nil { buckets[bucket] = Lane.State.Bucket() }
+        buckets.change(bucket) { bucket in
+            bucket.waiting.insert(place)
+            bucket.waitingCount += 1
+        }
         list(bucket, tickets: tickets)
     }
 
@@ -104,11 +107,13 @@ extension Lane.State.Member {
     /// The first in line in the bucket, which `firstHead` gave, takes a slot.
     mutating func admitFirst(of bucket: BucketID, tickets: Tickets) {
         heads.popFirst()
-        buckets[bucket]?.listed = nil
         active += 1
-        buckets[bucket]?.active += 1
-        buckets[bucket]?.waiting.popFirst()
-        buckets[bucket]?.waitingCount -= 1
+        buckets.change(bucket) { bucket in
+            bucket.listed = nil
+            bucket.active += 1
+            bucket.waiting.popFirst()
+            bucket.waitingCount -= 1
+        }
         list(bucket, tickets: tickets)
     }
 
@@ -121,7 +126,8 @@ extension Lane.State.Member {
     /// One that has not waited takes a slot.
     mutating func takeSlot(of bucket: BucketID) {
         active += 1
-        buckets[bucket, default: Lane.State.Bucket()].active += 1
+        if buckets.index(forKey: bucket) == nil { buckets[bucket] = Lane.State.Bucket() }
+        buckets.change(bucket) { $0.active += 1 }
     }
 
     /// A slot is free; the bucket is forgotten if that was the last that there was of it.

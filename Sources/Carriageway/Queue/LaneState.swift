@@ -112,7 +112,7 @@ extension Lane.State {
     ) -> [Action] {
         guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
         let host = host(named: name)
-        hosts[host]?.tickets += 1
+        hosts.change(host) { $0.tickets += 1 }
         nextSequence += 1
         let place = Place(priority: priority, sequence: nextSequence, client: client)
         let bucket = BucketID(host: host, needsCredential: needsCredential)
@@ -121,12 +121,12 @@ extension Lane.State {
             ticket.isActive = true
             tickets[client] = ticket
             activeTickets += 1
-            members[member]?.takeSlot(of: bucket)
-            hosts[host]?.active += 1
+            members.change(member) { $0.takeSlot(of: bucket) }
+            hosts.change(host) { $0.active += 1 }
             return [.admit(client, round: round)]
         }
         tickets[client] = ticket
-        members[member]?.insert(place, in: bucket, tickets: tickets)
+        members.change(member) { $0.insert(place, in: bucket, tickets: tickets) }
         return admissions(now: now)
     }
 
@@ -278,10 +278,10 @@ extension Lane.State {
         while let (member, head) = nextHead(now: now) {
             let client = head.place.client
             guard let ticket = tickets[client] else { continue }
-            tickets[client]?.isActive = true
+            tickets.change(client) { $0.isActive = true }
             activeTickets += 1
-            members[member]?.admitFirst(of: head.bucket, tickets: tickets)
-            hosts[head.bucket.host]?.active += 1
+            members.change(member) { $0.admitFirst(of: head.bucket, tickets: tickets) }
+            hosts.change(head.bucket.host) { $0.active += 1 }
             takeTurn(member, host: head.bucket.host, now: now)
             actions.append(.admit(client, round: ticket.round))
         }
@@ -337,17 +337,19 @@ extension Lane.State {
     }
 
     private mutating func list(_ host: HostID, of member: MemberID) {
-        members[member]?.list(BucketID(host: host, needsCredential: false), tickets: tickets)
-        members[member]?.list(BucketID(host: host, needsCredential: true), tickets: tickets)
+        members.change(member) {
+            $0.list(BucketID(host: host, needsCredential: false), tickets: tickets)
+            $0.list(BucketID(host: host, needsCredential: true), tickets: tickets)
+        }
     }
 
     private mutating func remove(_ client: ClientID, _ ticket: Ticket, now: Moment?) {
         tickets[client] = nil
-        hosts[ticket.host]?.tickets -= 1
+        hosts.change(ticket.host) { $0.tickets -= 1 }
         if ticket.isActive {
             freeSlot(of: ticket)
         } else {
-            members[ticket.member]?.drop(from: ticket.bucket, tickets: tickets)
+            members.change(ticket.member) { $0.drop(from: ticket.bucket, tickets: tickets) }
         }
         forgetIfIdle(ticket.host, now: now)
     }
@@ -361,13 +363,13 @@ extension Lane.State {
             waiting.bucket = BucketID(host: ticket.host, needsCredential: true)
         }
         tickets[client] = waiting
-        members[ticket.member]?.insert(waiting.place, in: waiting.bucket, tickets: tickets)
+        members.change(ticket.member) { $0.insert(waiting.place, in: waiting.bucket, tickets: tickets) }
     }
 
     private mutating func freeSlot(of ticket: Ticket) {
         activeTickets -= 1
-        members[ticket.member]?.freeSlot(of: ticket.bucket)
-        hosts[ticket.host]?.active -= 1
+        members.change(ticket.member) { $0.freeSlot(of: ticket.bucket) }
+        hosts.change(ticket.host) { $0.active -= 1 }
         list(ticket.host)
     }
 

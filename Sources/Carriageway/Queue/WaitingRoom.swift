@@ -54,7 +54,7 @@ struct WaitingRoom {
         guard isCancelled || !blocked.contains(identifier) else { return false }
         guard guests[identifier]?.isLeaving == false else { return false }
         blocked.remove(identifier)
-        guests[identifier]?.isLeaving = true
+        guests.change(identifier) { $0.isLeaving = true }
         return true
     }
 

@@ -77,6 +77,8 @@ struct ResponseHead {
         // Nothing in front of a status line counts, be it a blank line.
         guard line.count > 5, line.prefix(5).elementsEqual("HTTP/".utf8, by: { $0 & 0xDF == $1 & 0xDF }) else { return }
         place = .fields
+        bytes.reserveCapacity(512)
+        lines.reserveCapacity(16)
         version = String(decoding: line.prefix { $0 != 0x20 }, as: UTF8.self)
         let digits = line.dropFirst(version.utf8.count).drop { $0 == 0x20 }.prefix(3)
         status = digits.reduce(0) { (0x30...0x39).contains($1) ? $0 * 10 + Int($1 - 0x30) : $0 }
@@ -147,10 +149,13 @@ extension ResponseHead {
 
     /// The length of the body in bytes; -1 if it is not known, as under a content encoding.
     var bodyLength: Int64 {
-        let codings = values(of: "content-encoding")
-        guard codings.isEmpty || codings == ["identity"] else { return -1 }
-        let lengths = values(of: "content-length")
-        return lengths.count == 1 ? Int64(lengths[0]) ?? -1 : -1
+        if lines.contains(where: { isName($0, "content-encoding") }), values(of: "content-encoding") != ["identity"] {
+            return -1
+        }
+        guard let first = lines.firstIndex(where: { isName($0, "content-length") }),
+            !lines[(first + 1)...].contains(where: { isName($0, "content-length") })
+        else { return -1 }
+        return Int64(value(of: lines[first])) ?? -1
     }
 
     private func isName(_ line: Field, _ name: StaticString) -> Bool {

@@ -11,13 +11,14 @@ struct Transfers: Suite {
         case rawDown = "URLSession, down"
         case down = "download(_:to:)"
         case curlDown = "download(_:to:), libcurl"
+        case command = "curl command, down"
         case rawUp = "URLSession, up"
         case up = "send(_:body: .file)"
         case curlUp = "send(_:body: .file), libcurl"
 
         var base: Subject {
             switch self {
-            case .rawDown, .down, .curlDown: .rawDown
+            case .rawDown, .down, .curlDown, .command: .rawDown
             case .rawUp, .up, .curlUp: .rawUp
             }
         }
@@ -48,6 +49,7 @@ struct Transfers: Suite {
         guard let small = URL(string: "\(server.address)/1000"),
             let large = URL(string: "\(server.address)/\(subject.isDown ? bytes : 0)")
         else { return [:] }
+        if subject == .command { return try Self.runCommand(large, to: file, job.count) }
         let transfer = try subject.isRaw ? raw(subject) : ours(subject)
         // What the first request costs is not the transfer's.
         if subject.isDown { try await transfer(small, file) }
@@ -62,6 +64,20 @@ struct Transfers: Suite {
         return [
             "rate": Double(job.count) / wall, "cpu": cpu, "memory": (Memory.peak - idle) / 1_048_576,
         ]
+    }
+
+    /// Nothing where there is no such command.
+    private static func runCommand(_ url: URL, to file: URL, _ megabytes: Int) throws -> [String: Double] {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+        process.arguments = ["--silent", "--fail", "--output", file.path, url.absoluteString]
+        let start = Usage.now
+        guard (try? process.run()) != nil else { return [:] }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw ChildProcess.Failure(description: "curl ended with \(process.terminationStatus)")
+        }
+        return ["rate": Double(megabytes) / start.elapsed.wall]
     }
 
     private func raw(_ subject: Subject) throws -> (URL, URL) async throws -> Void {
@@ -110,16 +126,21 @@ struct Transfers: Suite {
     }
 
     func targets(_ results: Results) -> [Target] {
-        Subject.allCases.filter { !$0.isRaw }.flatMap { subject in
-            let (key, base) = (key(subject), key(subject.base))
-            return [
-                Target(
-                    text: "speed of URLSession's: \(subject.rawValue)", value: results.ratio("rate", key, to: base),
-                    limit: 0.9, isAtLeast: true),
-                Target(
-                    text: "MB over idle: \(subject.rawValue)", value: results.median("memory", key), limit: 40),
-            ]
-        }
+        let command = Target(
+            text: "speed of the curl command's: \(Subject.curlDown.rawValue)",
+            value: results.ratio("rate", key(.curlDown), to: key(.command)), limit: 0.85, isAtLeast: true)
+        return [command]
+            + Subject.allCases.filter { !$0.isRaw && $0 != .command }.flatMap { subject in
+                let (key, base) = (key(subject), key(subject.base))
+                let most = subject == .curlDown ? 20.0 : 40
+                return [
+                    Target(
+                        text: "speed of URLSession's: \(subject.rawValue)", value: results.ratio("rate", key, to: base),
+                        limit: 0.9, isAtLeast: true),
+                    Target(
+                        text: "MB over idle: \(subject.rawValue)", value: results.median("memory", key), limit: most),
+                ]
+            }
     }
 
     private func key(_ subject: Subject) -> Key {

@@ -105,7 +105,8 @@
             // Else a transfer that is cancelled while its host's name is looked up keeps the thread until the answer.
             cwcurl_set_long(easy, CWCURL_QUICK_EXIT, 1)
             cwcurl_set_long(easy, CWCURL_PATH_AS_IS, 1)
-            cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 64 << 10)
+            // Just small enough that glibc does not tidy up its whole heap each time that libcurl lets go of it.
+            cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 60 << 10)
             return codes.first { $0 != 0 } ?? 0
         }
 
