@@ -15,10 +15,11 @@ extension NetworkOperation {
     /// The operation is started, by its queue or by hand.
     func start(on queue: NetworkQueue?) {
         if let queue, queue !== OperationQueue.current {
-            // Foundation will start it too, and would take a second start, or an end before its own, badly. On the main
-            // thread the current queue is always the main one, so that a start by the queue cannot be told there.
-            guard Thread.isMainThread || !shared.withLock({ $0.isPassed }) else { return }
-            queue.dismiss(self)
+            // Foundation may start it too, and would take a second start, or an end before its own, badly. On the main
+            // thread the current queue is always the main one, so that a start by a queue that runs there cannot be told.
+            let (isTaken, isPassed) = shared.withLock { ($0.state.take(), $0.isPassed) }
+            guard isTaken || isPassed && Thread.isMainThread && queue.underlyingQueue != nil else { return }
+            if isTaken { queue.dismiss(self) }
         }
         let deadline = bind(to: queue)
         willChangeValue(forKey: "isExecuting")
@@ -32,7 +33,10 @@ extension NetworkOperation {
     }
 
     /// The operation sets out before its queue has started it.
-    func begin(on queue: NetworkQueue) {
+    ///
+    /// - Returns: whether it finishes without being started; not if it was cancelled just before, or if Foundation has it.
+    @discardableResult
+    func begin(on queue: NetworkQueue) -> Bool {
         let deadline = bind(to: queue)
         apply { shared in
             let actions = shared.state.begin(deadline: deadline)
@@ -40,6 +44,7 @@ extension NetworkOperation {
             if NetworkQueue.handsOverLate { shared.isExecuting = shared.state.phase != .ended }
             return actions
         }
+        return shared.withLock { !$0.state.awaitsStart }
     }
 
     /// Settles what the operation runs on, unless that is settled.

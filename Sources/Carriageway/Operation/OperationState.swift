@@ -63,6 +63,8 @@ struct OperationState {
     /// Whether the operation must not finish before it is started: Foundation has it, or may get it.
     private(set) var awaitsStart = true
     private var isHandedOver = false
+    /// Whether the caller starts it by hand, so that Foundation must not get it.
+    private var isTaken = false
     private(set) var result: Result<NetworkResponse, NetworkError>?
     private(set) var attempts: [NetworkAttempt] = []
     /// The request that each attempt begins from.
@@ -118,10 +120,18 @@ extension OperationState {
     /// The operation is handed to Foundation, which takes an end before it has started it badly. False if that comes too
     /// late: the operation finishes without Foundation, or has started.
     mutating func handOver() -> Bool {
-        guard !hasStarted else { return false }
+        guard !hasStarted, !isTaken else { return false }
         guard awaitsStart || phase != .ended else { return false }
         awaitsStart = true
         isHandedOver = true
+        return true
+    }
+
+    /// The caller is about to start the operation by hand. False if that comes too late: it has set out, or Foundation has it,
+    /// or gets it.
+    mutating func take() -> Bool {
+        guard awaitsStart, !isHandedOver else { return false }
+        isTaken = true
         return true
     }
 

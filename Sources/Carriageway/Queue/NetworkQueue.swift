@@ -32,6 +32,8 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     private let waitingRoom = Locked(WaitingRoom())
     /// Guards reading and writing the width in one step.
     private let widthLock = NSLock()
+    /// Guards handing over those under way together with whether Foundation would start them.
+    private let handOverLock = NSLock()
 
     /// The settings that the queue was made with.
     public var configuration: Configuration { configurationBox.value }
@@ -152,8 +154,9 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// Hands an operation to Foundation. Until that has it, the waiting room keeps it, so that it is always in one of both.
     private func handOver(_ operation: Operation) {
         if let request = operation as? NetworkOperation, !request.markPassed() {
-            // It has ended by itself.
-            return waitingRoom.withLock { $0.forget(request) }
+            // It has ended by itself, or does so now, and is unfinished until then.
+            if request.isFinished { forget(request) }
+            return
         }
         super.addOperation(operation)
         waitingRoom.withLock { $0.forget(operation) }
@@ -166,8 +169,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// Not on a suspended queue, nor where the width is limited: there it begins when it is started.
     private func setOut(_ request: NetworkOperation) -> Bool {
         guard !super.isSuspended, isOfAnyWidth, request.isReadyToBegin else { return false }
-        request.begin(on: self)
-        return true
+        return request.begin(on: self)
     }
 
     private var isOfAnyWidth: Bool {
@@ -195,14 +197,24 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
     /// Hands those over to Foundation that have been under way for 10 to 20 ms, but not while it would not start them: their
     /// end would have to wait for that.
     private func handOverLate() {
-        guard !super.isSuspended, isOfAnyWidth else { return waitingRoom.withLock { $0.stopWatching() } }
-        for operation in waitingRoom.withLock({ $0.overdue() }) { handOver(operation) }
-        let isNeeded = waitingRoom.withLock { room in
-            room.stopWatching()
-            return room.watch()
-        }
-        if isNeeded { lookLater() }
+        handOverUnderWay { $0.overdue() }
+        waitingRoom.withLock { $0.stopWatching() }
+        // Only now: who makes the queue start operations again meanwhile leaves the watching to us.
+        if startsAtOnce, waitingRoom.withLock({ $0.watch() }) { lookLater() }
     }
+
+    /// Hands over those under way that `choice` takes out, and does then what may keep Foundation from starting them.
+    private func handOverUnderWay(_ choice: (inout WaitingRoom) -> [Operation], then change: () -> Void = {}) {
+        // Apple's queues call out when they change.
+        guard Self.handsOverLate else { return change() }
+        handOverLock.withLock {
+            if startsAtOnce { for operation in waitingRoom.withLock(choice) { handOver(operation) } }
+            change()
+        }
+    }
+
+    /// Whether Foundation starts what it is given.
+    private var startsAtOnce: Bool { !super.isSuspended && isOfAnyWidth }
 
     /// A request has ended without Foundation.
     func forget(_ request: NetworkOperation) {
@@ -243,7 +255,7 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         set {
             if newValue {
                 session.lane.hold(.suspended, member: laneMember)
-                super.isSuspended = true
+                handOverUnderWay({ $0.takeUnderWay() }, then: { super.isSuspended = true })
             } else {
                 if isOfAnyWidth { beginInOrder() }
                 super.isSuspended = false
@@ -285,7 +297,11 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
         set {
             let width = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
             #if canImport(FoundationNetworking)
-                widthLock.withLock { super.maxConcurrentOperationCount = width }
+                // It is to count those that are under way already.
+                handOverUnderWay({ $0.takeUnderWay() }) {
+                    widthLock.withLock { super.maxConcurrentOperationCount = width }
+                }
+                if startsAtOnce, waitingRoom.withLock({ $0.watch() }) { lookLater() }
             #else
                 super.maxConcurrentOperationCount = width
             #endif

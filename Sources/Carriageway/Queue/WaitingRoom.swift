@@ -94,6 +94,13 @@ struct WaitingRoom {
         return late.sorted { $0.number < $1.number }.map(\.operation)
     }
 
+    /// All requests that are under way: they are to be handed to Foundation, in order.
+    mutating func takeUnderWay() -> [Operation] {
+        let taken = underWay.keys.compactMap { guests[$0] }.sorted { $0.number < $1.number }
+        underWay = [:]
+        return taken.map(\.operation)
+    }
+
     /// A barrier is added. True if it is the first, and so may be handed to Foundation.
     mutating func addBarrier(_ barrier: BlockOperation) -> Bool {
         guard isBarrierPending else {

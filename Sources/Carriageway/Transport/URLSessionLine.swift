@@ -38,14 +38,17 @@ final class URLSessionLine: Sendable {
             guard !isInvalidated else { return false }
             let task = message.task(in: session)
             let identifier = tasks.identifier(of: task)
+            // Before it is claimed, since from then on it may be cancelled, which does not wait for the lock.
+            let record = URLSessionTasks.Record(task: task, body: message.body, bodyFailure: message.bodyFailure)
+            tasks.records.withLock { $0[identifier] = record }
             guard claim(identifier) else {
+                tasks.records.withLock { $0[identifier] = nil }
                 // A task that is neither resumed nor cancelled would keep the session for ever.
                 task.cancel()
                 return true
             }
-            let record = URLSessionTasks.Record(task: task, body: message.body, bodyFailure: message.bodyFailure)
-            tasks.records.withLock { $0[identifier] = record }
-            if message.isSendable {
+            let isCancelled = tasks.records.withLock { $0[identifier]?.isCancelled ?? true }
+            if message.isSendable, !isCancelled {
                 task.resume()
             } else {
                 task.cancel()

@@ -60,7 +60,42 @@ struct HandingOverTests {
         #expect(operations.allSatisfy { $0.isFinished })
     }
 
-    @Test("one that is under way can be started by hand; it is its caller's then, and finishes once")
+    @Test("a width that is set later counts those under way, which Foundation has not seen", arguments: [false, true])
+    func narrowed(isSuspendedFirst: Bool) async throws {
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session)
+        let first = queue.send(request())
+        if isSuspendedFirst { queue.isSuspended = true }
+        queue.maxConcurrentOperationCount = 1
+        queue.isSuspended = false
+        let ranEarly = Locked<Bool?>(nil)
+        queue.addOperation { ranEarly.withLock { $0 = !first.isFinished } }
+        // Time for it to run where it must not.
+        try await Task.sleep(for: .milliseconds(50))
+        stage.transport.complete(1, with: .status(200))
+        await queue.drained()
+        #expect(ranEarly.withLock { $0 } == false)
+    }
+
+    @Test("one that has its result and is about to finish is in the list until it has")
+    func aboutToFinish() async {
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session)
+        let operation = NetworkOperation(request())
+        let wasListed = Locked<Bool?>(nil)
+        operation.whenEnded { _ in
+            // Long enough for the queue to look twice for those under way.
+            usleep(100_000)
+            wasListed.withLock { $0 = queue.unfinishedOperations.contains(operation) }
+        }
+        queue.addOperation(operation)
+        stage.transport.complete(1, with: .status(200))
+        await operation.finished()
+        #expect(wasListed.withLock { $0 } == true)
+        await queue.drained()
+    }
+
+    @Test("one that is under way stays the queue's when it is started by hand, and finishes once")
     func startedByHand() async {
         let stage = Stage()
         let queue = NetworkQueue(session: stage.session)
@@ -69,6 +104,7 @@ struct HandingOverTests {
             let operation = queue.send(request())
             operation.completionBlock = { finishes.increment() }
             operation.start()
+            #expect(queue.unfinishedOperations == [operation])
             stage.transport.complete(number, with: .status(200))
             operation.start()
             await operation.finished()

@@ -91,6 +91,26 @@ struct OperationStateTests {
         #expect(slow.cancel().last == "finish")
     }
 
+    @Test(
+        "started by hand or handed over: what comes first; neither once it has set out; cancelled before, it waits for either"
+    )
+    func startedByHand() {
+        var byHand = OperationState()
+        let isTaken = byHand.take(), isHandedToo = byHand.handOver()
+        #expect(isTaken && !isHandedToo)
+        var handed = OperationState()
+        let isHanded = handed.handOver(), isTakenToo = handed.take()
+        #expect(isHanded && !isTakenToo)
+        var away = OperationState()
+        _ = away.begin(deadline: nil)
+        let isTakenLate = away.take()
+        #expect(!isTakenLate && !away.awaitsStart)
+        var cancelled = OperationState()
+        _ = cancelled.cancel(now: Made.moment)
+        _ = cancelled.begin(deadline: nil)
+        #expect(cancelled.awaitsStart)
+    }
+
     @Test("one that was put back while preparing is prepared anew, and counts one attempt")
     func putBack() {
         var run = OperationRun.reaching(.confirming)
