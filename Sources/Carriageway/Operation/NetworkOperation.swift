@@ -214,8 +214,8 @@ open class NetworkOperation: Operation, @unchecked Sendable {
         start(on: shared.withLock { $0.queue } ?? OperationQueue.current as? NetworkQueue)
     }
 
-    /// Ends the operation with ``NetworkError/cancelled``, at once and in every state; nothing is sent after it returns, but for a
-    /// request that `URLSession` on Linux was about to send at that moment.
+    /// Ends the operation with ``NetworkError/cancelled``, at once and in every state; nothing is sent after it returns, but
+    /// for a request that `URLSession` on Linux was about to send at that moment.
     ///
     /// `isFinished` follows Foundation's rules: an operation that waits in a queue finishes when the queue starts it.
     /// Without effect once there is a result.
