@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-extension NetworkError: LocalizedError, CustomStringConvertible, CustomReflectable {
+extension NetworkError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// What failed, in one line, without secrets.
     public var errorDescription: String? { description }
 
@@ -34,6 +34,26 @@ extension NetworkError: LocalizedError, CustomStringConvertible, CustomReflectab
         case .inaccessible(let attempts, let last): "No success after \(attempts) attempts. \(last.description)"
         case .sessionInvalidated: "The session was invalidated."
         case .fileError(let error): "A file could not be read or written: \(Self.plainText(of: error))."
+        }
+    }
+
+    /// The same, with what came of a response that was refused: the names of its headers and the length of its body.
+    ///
+    /// The headers' values and the body are not shown, since either may hold a secret: they are in ``response`` and in the
+    /// case itself.
+    public var debugDescription: String {
+        guard let response else { return description }
+        let names = response.allHeaderFields.keys.map { "\($0)" }.sorted().joined(separator: ", ")
+        let length = body.map { ", body: \($0.count) bytes" } ?? ""
+        return "\(description) [headers: \(names.isEmpty ? "none" : names)\(length)]"
+    }
+
+    private var body: Data? {
+        switch self {
+        case .endpointError(_, let data), .unacceptableResponse(_, let data, _): data
+        case .decodingFailed(_, let response): response.data
+        case .inaccessible(_, let last): last.body
+        default: nil
         }
     }
 

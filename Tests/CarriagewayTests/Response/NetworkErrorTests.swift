@@ -113,6 +113,16 @@ struct NetworkErrorTests {
 
     // MARK: Words
 
+    @Test("parity: readable descriptions, a debug description with headers and body: their names and its length")
+    func debugDescriptions() {
+        let response = Made.response(409, ["X-Token": "s3cret", "Retry-After": "3"])
+        let error = NetworkError.endpointError(response, Data("s3cret".utf8))
+        let text = error.description + " [headers: Retry-After, X-Token, body: 6 bytes]"
+        #expect(error.debugDescription == text && String(reflecting: error) == text)
+        #expect(NetworkError.inaccessible(after: 2, last: error).debugDescription.hasSuffix("body: 6 bytes]"))
+        #expect(NetworkError.cancelled.debugDescription == NetworkError.cancelled.description)
+    }
+
     @Test("descriptions name the step that failed")
     func descriptions() {
         #expect(NetworkError.cancelled.description == "The request was cancelled.")
