@@ -33,6 +33,8 @@ package final class SystemTime: TimeSource {
     init() {
         timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in self?.fire() }
+        // Now, while there are descriptors: Dispatch ends the process if it gets none for its first timer on Linux.
+        timer.schedule(deadline: .now() + .seconds(86_400))
         timer.activate()
     }
 

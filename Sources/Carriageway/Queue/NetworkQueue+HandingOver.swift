@@ -56,7 +56,12 @@ extension NetworkQueue {
     }
 
     func lookLater() {
-        Self.handOvers.asyncAfter(deadline: .now() + .milliseconds(10)) { [weak self] in self?.handOverLate() }
+        // Not by `asyncAfter`: where no descriptor is left, the first timer of a process ends it, and the system's time has
+        // had its own from the start.
+        _ = SystemTime.shared.schedule(at: .now.advanced(by: .milliseconds(10))) { [weak self] in
+            guard let self else { return }
+            Self.handOvers.async { self.handOverLate() }
+        }
     }
 
     /// Hands those over to Foundation that have been under way for 10 to 20 ms, but not while it would not start them: their
