@@ -84,8 +84,8 @@ struct HandingOverTests {
         let operation = NetworkOperation(request())
         let wasListed = Locked<Bool?>(nil)
         operation.whenEnded { _ in
-            // Long enough for the queue to look twice for those under way.
-            usleep(100_000)
+            // The queue looks for those under way, and again, as it does when time passes.
+            for _ in 1...2 { queue.handOverUnderWay { $0.overdue() } }
             wasListed.withLock { $0 = queue.unfinishedOperations.contains(operation) }
         }
         queue.addOperation(operation)

@@ -8,24 +8,11 @@
 
     /// A task of `URLSession` that is cancelled while it is being started: on Linux that does not wait for the start.
     struct CancelAtStartTests {
-        private final class Ends: TransportEvents {
-            let errors = Locked<[NetworkError?]>([])
-            let count = Counter()
-
-            func task(_ identifier: Int, received head: ReceivedHead) {}
-            func task(_ identifier: Int, received data: Data) {}
-            func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64) {}
-            func task(_ identifier: Int, completedWith error: NetworkError?) {
-                errors.withLock { $0.append(error) }
-                count.increment()
-            }
-        }
-
         @Test("cancelled as soon as its identifier is known, it is not sent, and ends once", arguments: [false, true])
         func cancelled(hasBody: Bool) async throws {
             let server = try LoopbackServer()
             server.on("/", .text("x"))
-            let ends = Ends()
+            let ends = TaskEnds()
             let transport = URLSessionTransport(configuration: .ephemeral, events: ends)
             var sent = URLRequest(url: server.url())
             if hasBody { sent.httpMethod = "POST" }

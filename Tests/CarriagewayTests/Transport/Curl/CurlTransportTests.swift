@@ -168,23 +168,9 @@
 
         // MARK: What is sent
 
-        /// Keeps the ends of tasks.
-        private final class Ends: TransportEvents {
-            let errors = Locked<[NetworkError?]>([])
-            let count = Counter()
-
-            func task(_ identifier: Int, received head: ReceivedHead) {}
-            func task(_ identifier: Int, received data: Data) {}
-            func task(_ identifier: Int, sentBodyBytes count: Int64, of expected: Int64) {}
-            func task(_ identifier: Int, completedWith error: NetworkError?) {
-                errors.withLock { $0.append(error) }
-                count.increment()
-            }
-        }
-
         @Test("what has a NUL or a line end in it does not reach C, though everything above has been passed by")
         func hostileRequests() async throws {
-            let ends = Ends()
+            let ends = TaskEnds()
             let transport = try CurlTransport(configuration: .ephemeral, events: ends)
             let hostile = ["a\0b", "a\r\nX-Injected: 1", "a\nb", "a\rb"]
             for text in hostile {
