@@ -41,6 +41,7 @@ struct LittleMemory {
         let megabytes = arguments.number("megabytes", default: 1_024)
         let chunks = arguments.number("chunks", default: 500)
         let interval = Duration.milliseconds(arguments.number("interval", default: 0))
+        let pauses = arguments.text("transport") == "curl"
         let limit = 16 << 20
         let server = try LoopbackServer()
         server.on("/large", .data(Data(count: 1 << 20)).repeated(megabytes))
@@ -59,14 +60,14 @@ struct LittleMemory {
             for chunk in 0..<chunks {
                 guard let data = try await iterator.next() else { break }
                 read += data.count
-                // From here on it is the network's turn, until the buffer is full.
-                while chunk == 0, progress.completedUnitCount <= limit, !bytes.operation.isFinished {
+                // From here on it is the network's turn, until the buffer is full: that is the end of a stream that cannot pause.
+                while chunk == 0, !pauses || progress.completedUnitCount <= limit, !bytes.operation.isFinished {
                     try await Task.sleep(for: .milliseconds(1))
                 }
                 try await Task.sleep(for: interval)
                 most = max(most, Int(progress.completedUnitCount) - read)
             }
-        } catch NetworkError.responseTooLarge(limit: Int64(limit)) where arguments.text("transport") != "curl" {
+        } catch NetworkError.responseTooLarge(limit: Int64(limit)) where !pauses {
             say("ended with \(NetworkError.responseTooLarge(limit: Int64(limit))) after \(read) bytes were read")
         }
         bytes.operation.cancel()
