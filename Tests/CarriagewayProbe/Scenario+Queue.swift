@@ -13,11 +13,11 @@ extension Scenario {
         return NetworkQueue(session: session)
     }
 
-    private static func operation() -> NetworkOperation {
-        NetworkOperation(URLRequest(url: URL(fileURLWithPath: "/")))
+    private static func operation(_ url: URL = URL(fileURLWithPath: "/")) -> NetworkOperation {
+        NetworkOperation(URLRequest(url: url))
     }
 
-    /// K18: cancelled while queued, many times, in a suspended queue.
+    /// K18: cancelled while queued, many times, in a suspended queue; also between others that are sent.
     static func cancelQueued() async throws {
         let queue = idleQueue()
         for _ in 0..<20 {
@@ -30,6 +30,22 @@ extension Scenario {
             await finish(queue)
             try Fault.unless(operations.allSatisfy { $0.isFinished }, "not finished")
         }
+        let server = try LoopbackServer()
+        server.on("/", .text("x"))
+        let live = NetworkQueue(session: NetworkSession.probed())
+        for _ in 0..<20 {
+            live.isSuspended = true
+            let operations = (0..<500).map { _ in operation(server.url()) }
+            for operation in operations { live.addOperation(operation) }
+            for (index, operation) in operations.enumerated() where index % 10 > 0 { operation.cancel() }
+            try Fault.unless(operations.allSatisfy { !$0.isFinished }, "finished before it was started")
+            live.isSuspended = false
+            for (index, operation) in operations.enumerated() where index % 10 == 0 {
+                try Fault.unless(try await operation.response.data == Data("x".utf8), "not the server's text")
+            }
+            await finish(live)
+        }
+        try Fault.unless(server.requestCount == 1_000, "\(server.requestCount) requests for 1,000")
     }
 
     /// K19: the release of a chain of 200,000, on a dispatch thread with its small stack.
@@ -51,6 +67,37 @@ extension Scenario {
         }
         let chain = unused
         unused = nil
+        await release(chain)
+        try await liveChain()
+    }
+
+    /// A chain whose first thousand go over the wire, and whose next finds nothing there: the rest fails with it.
+    private static func liveChain() async throws {
+        let server = try LoopbackServer()
+        server.on("/", .text("x"))
+        let queue = NetworkQueue(session: NetworkSession.probed()) { $0.retryPolicy = .never }
+        let first = operation(server.url())
+        queue.addOperation(first)
+        var last = first
+        for index in 1..<100_000 {
+            let next = operation(server.url(index == 1_000 ? "/missing" : "/"))
+            next.addDependency(last)
+            queue.addOperation(next)
+            last = next
+        }
+        await finish(queue)
+        try Fault.unless(try await first.response.data == Data("x".utf8), "not the server's text")
+        guard case .failure(.dependencyFailed) = last.result else {
+            throw Fault(description: "the end of the chain ended with \(String(describing: last.result))")
+        }
+        try Fault.unless(server.requestCount == 1_001, "\(server.requestCount) requests for 1,001")
+        let end: NetworkOperation? = last
+        last = first
+        await release(end)
+    }
+
+    /// Lets go of it on a dispatch thread.
+    private static func release(_ chain: NetworkOperation?) async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 _ = chain

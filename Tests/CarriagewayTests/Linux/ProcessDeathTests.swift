@@ -13,9 +13,10 @@ import Testing
 /// - K9, K10, K13, K14 `QuirkTests`
 /// - K11, K15 nobody can do by way of this package: `FoundationOnLinuxTests.deaths`
 /// - K12 `basicChallenge`, K16 `useAfterInvalidation`, K17 `oddHeaders`
-/// - K18 `cancelQueued`, K19 `longChain`, K20 `addedTwice`: operations; the first two never come to a transport
+/// - K18 `cancelQueued`, K19 `longChain`, K20 `addedTwice`: operations; the first two without a transport, and with one
 /// - H1 `basicChallenge`, H2 `QuirkTests`, H3 `FollowingTests.slowClosure`, H4 and H5 `useAfterInvalidation`
-/// - H6 `DependencyTests.lostWakeUp`, H7 `DependencyTests.removedDependency`, H8 `addedTwice`, H9 `barrierAndCancelled`
+/// - H6 and H7 `QuirkTests`, and by the hundred thousand `DependencyTests.lostWakeUp`; H8 `addedTwice`
+/// - H9 `barrierAndCancelled`
 /// - H10 `blockedHandlers`, H11 `QuirkTests`
 struct ProcessDeathTests {
     @Test(
@@ -36,7 +37,7 @@ struct ProcessDeathTests {
             arguments: [
                 "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
                 "oddHeaders", "basicChallenge", "blockedHandlers", "releasedQueue", "trailers", "cutHeads",
-                "endedSessions", "addedTwice", "barrierAndCancelled", "diskFull",
+                "endedSessions", "cancelQueued", "longChain", "addedTwice", "barrierAndCancelled", "diskFull",
                 "manyFiles", "pausedTransfers", "noTemporaryFolder", "noDescriptors",
                 "foldedHeads",
             ])

@@ -115,6 +115,55 @@ struct QuirkTests {
         #expect(server.requestCount == 0)
     }
 
+    @Test("H6: a request that is added just as what it waits for ends is sent all the same")
+    func lostWakeUp() async throws {
+        let (queue, url) = (queue, server.url())
+        let others = [NetworkQueue(session: Wire.session()), OperationQueue()]
+        for index in 0..<200 {
+            let dependent = NetworkOperation(URLRequest(url: url))
+            if index.isMultiple(of: 2) {
+                // Its handlers are called when it is about to be finished.
+                let dependency = NetworkOperation(URLRequest(url: url))
+                dependent.addDependency(dependency)
+                dependency.onCompletion { _ in queue.addOperation(dependent) }
+                others[0].addOperation(dependency)
+            } else {
+                let dependency = BlockOperation {}
+                dependent.addDependency(dependency)
+                others[1].addOperation(dependency)
+                queue.addOperation(dependent)
+            }
+            #expect(try await dependent.response.data == Data("x".utf8))
+        }
+        #expect(server.requestCount == 300)
+    }
+
+    @Test("H7: a dependency that is on the wire and is taken back is not waited for, before and after adding")
+    func removedDependency() async throws {
+        server.on("/never", .hang)
+        let never = queue.send(URLRequest(url: server.url("/never")))
+        try await server.waitForRequests(1, to: "/never")
+        let before = NetworkOperation(URLRequest(url: server.url()))
+        before.addDependency(never)
+        before.removeDependency(never)
+        queue.addOperation(before)
+        #expect(try await before.response.data == Data("x".utf8))
+        let after = NetworkOperation(URLRequest(url: server.url()))
+        after.addDependency(never)
+        queue.addOperation(after)
+        after.removeDependency(never)
+        #expect(try await after.response.data == Data("x".utf8))
+        let cancelled = NetworkOperation(URLRequest(url: server.url()))
+        cancelled.addDependency(never)
+        queue.addOperation(cancelled)
+        cancelled.cancel()
+        cancelled.removeDependency(never)
+        await cancelled.finished()
+        #expect(cancelled.result?.isCancelled == true && !never.isFinished)
+        never.cancel()
+        await never.finished()
+    }
+
     @Test("H11: a handler may wait for another request, on the queue on which all handlers run")
     func waitingHandler() async throws {
         let callbacks = OperationQueue()

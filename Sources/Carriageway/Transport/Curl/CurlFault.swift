@@ -49,13 +49,14 @@
             case CWCURL_COULDNT_CONNECT:
                 systemError == Int(ENETUNREACH) ? .notConnectedToInternet : .cannotConnectToHost
             case CWCURL_PROXY_ERROR: .cannotConnectToHost
-            case CWCURL_PARTIAL_FILE, CWCURL_GOT_NOTHING, CWCURL_SEND_ERROR, CWCURL_SEND_FAIL_REWIND,
-                CWCURL_ABORTED_BY_CALLBACK, CWCURL_HTTP2, CWCURL_HTTP2_STREAM, CWCURL_HTTP3:
+            case CWCURL_SEND_ERROR: judgement ?? .networkConnectionLost
+            case CWCURL_PARTIAL_FILE, CWCURL_GOT_NOTHING, CWCURL_SEND_FAIL_REWIND, CWCURL_ABORTED_BY_CALLBACK,
+                CWCURL_HTTP2, CWCURL_HTTP2_STREAM, CWCURL_HTTP3:
                 .networkConnectionLost
             case CWCURL_RECV_ERROR: received
             case CWCURL_OPERATION_TIMEDOUT: .timedOut
             case CWCURL_SSL_CONNECT_ERROR, CWCURL_SSL_CIPHER, CWCURL_SSL_SHUTDOWN_FAILED, CWCURL_SSL_ENGINE_NOTFOUND:
-                asksForCertificate ? .clientCertificateRequired : .secureConnectionFailed
+                judgement ?? .secureConnectionFailed
             case CWCURL_SSL_CERTPROBLEM: .clientCertificateRejected
             case CWCURL_SSL_CLIENTCERT: .clientCertificateRequired
             case CWCURL_PEER_FAILED_VERIFICATION: certificate
@@ -71,7 +72,7 @@
 
         /// What cannot be read, be it that the peer has left or that its chunks make no sense.
         private var received: URLError.Code {
-            if asksForCertificate { return .clientCertificateRequired }
+            if let judgement { return judgement }
             if isHeadTooLarge { return .cannotParseResponse }
             if isRefusedTunnel { return .cannotConnectToHost }
             let text = text.lowercased()
@@ -84,7 +85,19 @@
             text.hasPrefix("CONNECT tunnel failed") || text.hasSuffix("from proxy after CONNECT")
         }
 
-        private var asksForCertificate: Bool { text.contains("certificate required") }
+        /// What the server thinks of the client's certificate, if it said so: by an alert (RFC 8446, section 6.2), in the words
+        /// of OpenSSL. With TLS 1.3 it comes when the handshake is over for the client.
+        private var judgement: URLError.Code? {
+            guard let alert = text.range(of: " alert ") else { return nil }
+            let words = text[alert.upperBound...]
+            if words.hasPrefix("certificate required") { return .clientCertificateRequired }
+            return Self.rejections.contains { words.hasPrefix($0) } ? .clientCertificateRejected : nil
+        }
+
+        private static let rejections = [
+            "bad certificate", "unsupported certificate", "certificate revoked", "certificate expired",
+            "certificate unknown", "unknown ca", "access denied",
+        ]
 
         /// Numbers of X509_V_ERR of OpenSSL.
         private var certificate: URLError.Code {

@@ -118,12 +118,15 @@
             if let transfer = handle.transfer { nextDeadline = min(nextDeadline, transfer.deadline) }
         }
 
+        private static var noMemory: NetworkError {
+            .generalError(TransportUnavailable(reason: "libcurl has no memory"))
+        }
+
         private func start(_ request: CurlRequest) {
             let transfer = CurlTransfer(request, now: now)
             if let failure = request.failure { return events.task(request.identifier, completedWith: failure) }
             guard let multi, let handle = spare.popLast() ?? CurlHandle(loop: self, settings: settings) else {
-                let failure = TransportUnavailable(reason: "libcurl has no memory")
-                return events.task(request.identifier, completedWith: .generalError(failure))
+                return events.task(request.identifier, completedWith: Self.noMemory)
             }
             active[request.identifier] = handle
             if case .reader(let reader, _) = request.body {
@@ -132,7 +135,10 @@
             }
             let code = handle.prepare(transfer)
             guard code == 0, cwcurl_multi_add(multi, handle.easy) == 0 else {
-                return finish(handle, code: code == 0 ? CWCURL_OUT_OF_MEMORY : code)
+                transfer.failure =
+                    code == 0 || code == CWCURL_OUT_OF_MEMORY
+                    ? Self.noMemory : .invalidRequest("libcurl does not take it: \(handle.describe(code))")
+                return finish(handle, code: CWCURL_ABORTED_BY_CALLBACK, isSent: false)
             }
             nextDeadline = min(nextDeadline, transfer.deadline)
         }
@@ -222,7 +228,7 @@
             }
         }
 
-        private func finish(_ handle: CurlHandle, code: Int) {
+        private func finish(_ handle: CurlHandle, code: Int, isSent: Bool = true) {
             guard let transfer = handle.transfer else { return }
             let identifier = transfer.request.identifier
             flush(transfer)
@@ -231,7 +237,8 @@
             active[identifier] = nil
             if case .reader(let reader, _) = transfer.request.body { reader.stop() }
             let failure = failure(of: transfer, handle, code)
-            let metrics = TransferMetrics(handle.easy)
+            // Else they would be those of the request that the handle made before.
+            let metrics = isSent ? TransferMetrics(handle.easy) : nil
             if spare.count < Self.mostSpare { spare.append(handle) }
             if transfer.request.storesCookies, let cookies = settings.cookies {
                 let values = transfer.head.values(of: "set-cookie")

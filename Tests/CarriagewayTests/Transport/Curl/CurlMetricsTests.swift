@@ -91,6 +91,24 @@
             }
         }
 
+        @Test(
+            "a request that libcurl does not take has none, and not those of the one before; the next is none the worse"
+        )
+        func refused() async throws {
+            let server = try LoopbackServer()
+            server.on("/", .text("x"))
+            let queue = NetworkQueue(session: Wire.curl.session())
+            let first = queue.send(URLRequest(url: server.url()))
+            #expect(try await metrics(first).first?.bodyBytesReceived == 1)
+            // Its limit for any text.
+            let long = queue.send(URLRequest(url: server.url("/" + String(repeating: "x", count: 8_000_001))))
+            await long.finished()
+            #expect(long.attempts.count == 1 && long.attempts.first?.timing?.transfer == nil)
+            #expect(long.result?.error?.name == "invalidRequest" && long.result?.error?.shouldRetry == false)
+            let later = try #require(try await metrics(queue.send(URLRequest(url: server.url()))).first)
+            #expect(later.bodyBytesReceived == 1 && server.requestCount == 2)
+        }
+
         @Test("of a request that nobody answered there is what there was")
         func failed() async throws {
             let server = try LoopbackServer()

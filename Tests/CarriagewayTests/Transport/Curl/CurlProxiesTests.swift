@@ -146,9 +146,22 @@
             for text in ["CONNECT tunnel failed, response 403", "Received HTTP code 403 from proxy after CONNECT"] {
                 #expect(CurlFault(code: 56, text: text).urlErrorCode == .cannotConnectToHost)
             }
-            let alert = "OpenSSL SSL_read: tlsv13 alert certificate required"
-            #expect(CurlFault(code: 56, text: alert).urlErrorCode == .clientCertificateRequired)
             #expect(CurlFault(code: 56, text: "Too large response headers: 1 > 0").urlErrorCode == .cannotParseResponse)
+        }
+
+        @Test(
+            "the server's alert over the client's certificate is told from a connection lost", arguments: [35, 55, 56])
+        func alerts(code: Int) {
+            let required = "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"
+            #expect(CurlFault(code: code, text: required).urlErrorCode == .clientCertificateRequired)
+            for words in ["tlsv1 alert unknown ca", "sslv3 alert certificate expired", "ssl/tls alert bad certificate"]
+            {
+                let fault = CurlFault(
+                    code: code, text: "OpenSSL SSL_read: error:0A000418:SSL routines::\(words), errno 0")
+                #expect(fault.urlErrorCode == .clientCertificateRejected)
+            }
+            let other = CurlFault(code: code, text: "SSL routines::sslv3 alert handshake failure")
+            #expect(other.urlErrorCode == (code == 35 ? .secureConnectionFailed : .networkConnectionLost))
         }
     }
 #endif

@@ -6,7 +6,8 @@
     /// nginx with a certificate of its own, for tests; nil where nginx or openssl are not installed.
     ///
     /// It answers with the version of HTTP, that of TLS, the number of the connection, and what it thinks of the client's
-    /// certificate, each on a line. At `oldPort` it speaks TLS 1.2 alone.
+    /// certificate, each on a line. At `oldPort` it speaks TLS 1.2 alone; at `demandingPort` it answers nobody who has no
+    /// certificate that it signed, and its own is one.
     final class TLSServer: Sendable {
         struct Failure: Error {
             let text: String
@@ -15,6 +16,7 @@
         let folder: TemporaryFolder
         let port: Int
         let oldPort: Int
+        var demandingPort: Int { oldPort + 1 }
         /// In DER; for localhost and 127.0.0.1.
         let certificate: Data
         /// SHA-256 of the public key's SubjectPublicKeyInfo.
@@ -24,6 +26,8 @@
         /// The same key in PEM, and both in PKCS 12, under the password "swordfish".
         let lockedKeyFile: URL
         let bundleFile: URL
+        /// Signed by nobody that anybody knows, with its key in the same file.
+        let strangerFile: URL
         private let process: ChildProcess
 
         init?() async throws {
@@ -36,6 +40,7 @@
             keyFile = folder.url.appendingPathComponent("key.pem")
             lockedKeyFile = folder.url.appendingPathComponent("locked.pem")
             bundleFile = folder.url.appendingPathComponent("own.p12")
+            strangerFile = folder.url.appendingPathComponent("stranger.pem")
             try await Self.shell(
                 """
                 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem \
@@ -45,6 +50,9 @@
                     | openssl dgst -sha256 -binary > pin
                 openssl pkey -in key.pem -aes256 -passout pass:swordfish -out locked.pem
                 openssl pkcs12 -export -in certificate.pem -inkey key.pem -passout pass:swordfish -out own.p12
+                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout stranger.key \
+                    -out stranger.crt -days 2 -subj /CN=stranger
+                cat stranger.crt stranger.key >stranger.pem
                 """, in: folder.url)
             certificate = try Data(contentsOf: folder.url.appendingPathComponent("certificate.der"))
             publicKey = try Data(contentsOf: folder.url.appendingPathComponent("pin"))
@@ -80,7 +88,6 @@
             let answer = "$server_protocol\\n$ssl_protocol\\n$connection\\n$ssl_client_verify"
             let common = """
                 ssl_certificate \(folder)/certificate.pem; ssl_certificate_key \(folder)/key.pem;
-                ssl_verify_client optional_no_ca;
                 location / { default_type text/plain; return 200 "\(answer)"; }
                 """
             return """
@@ -89,8 +96,10 @@
                 http {
                     access_log off; \(paths.joined(separator: " "))
                     server { listen 127.0.0.1:\(port) ssl http2; listen 127.0.0.2:\(port) ssl http2;
-                        ssl_protocols TLSv1.2 TLSv1.3; \(common) }
+                        ssl_protocols TLSv1.2 TLSv1.3; ssl_verify_client optional_no_ca; \(common) }
                     server { listen 127.0.0.1:\(port + 1) ssl; ssl_protocols TLSv1.2; \(common) }
+                    server { listen 127.0.0.1:\(port + 2) ssl http2; ssl_verify_client on;
+                        ssl_client_certificate \(folder)/certificate.pem; \(common) }
                 }
                 """
         }
@@ -107,7 +116,7 @@
             guard status == 0 else { throw Failure(text: "openssl ended with \(status)") }
         }
 
-        private static func find(_ name: String) -> URL? {
+        static func find(_ name: String) -> URL? {
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
             return folders.map { URL(fileURLWithPath: $0).appendingPathComponent(name) }
