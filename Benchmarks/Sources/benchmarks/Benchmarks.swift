@@ -7,7 +7,9 @@ import Foundation
 @main
 enum Benchmarks {
     static let suites: [any Suite] = [
-        Throughput(), Curl(), Waiting(), OperationCost(), Dependencies(), Idle(), Transfers(),
+        Throughput(), Curl(.get), Curl(.post), Curl(.http2), Curl(.handshake), Waiting(), OperationCost(),
+        Dependencies(),
+        Idle(), Transfers(),
     ]
 
     static func main() async {
@@ -34,7 +36,7 @@ enum Benchmarks {
         var results = Results()
         var targets: [Target] = []
         for suite in chosen {
-            try Runner(options: options).run(suite, into: &results)
+            guard try Runner(options: options).run(suite, into: &results) else { continue }
             targets += suite.targets(results)
             guard !options.json else { continue }
             for table in suite.tables(results) { print(table.text) }

@@ -5,80 +5,70 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Carriageway in its three forms: each sends so many requests, and gives how many failed.
+/// Carriageway in its forms: each sends as many requests as the countdown has, and returns when the last has ended.
 struct CarriagewayClient {
     let queue: NetworkQueue
     let request: URLRequest
 
     init(
-        url: URL, width: Int, configuration: URLSessionConfiguration,
+        _ request: URLRequest, width: Int, configuration: URLSessionConfiguration, serverTrust: ServerTrust = .system,
         transport: NetworkSession.TransportKind = .urlSession
     ) {
-        request = URLRequest(url: url)
-        queue = NetworkQueue(session: NetworkSession(configuration: configuration, transport: transport)) {
+        self.request = request
+        let session = NetworkSession(configuration: configuration, serverTrust: serverTrust, transport: transport)
+        queue = NetworkQueue(session: session) {
             $0.maxConcurrentRequests = width
             $0.maxConcurrentRequestsPerHost = width
         }
     }
 
     /// Completion handlers, each of which sends the next request.
-    func runHandlers(_ count: Int, width: Int) -> Int {
-        let countdown = Countdown(count)
+    func runHandlers(_ countdown: Countdown, width: Int) {
         for _ in 0..<width { sendNext(countdown) }
-        return countdown.wait()
+        countdown.wait()
     }
 
     private func sendNext(_ countdown: Countdown) {
-        guard countdown.take() else { return }
+        guard let start = countdown.take() else { return }
         queue.send(request) { result in
             sendNext(countdown)
-            countdown.count(isSuccess: result.isGood)
+            countdown.count(since: start, isSuccess: result.isGood)
         }
     }
 
     /// Tasks that await one response after the other.
-    func runTasks(_ count: Int, width: Int) async -> Int {
-        let countdown = Countdown(count)
-        return await withTaskGroup(of: Int.self) { group in
-            for _ in 0..<width { group.addTask { await awaitAll(countdown) } }
-            return await group.reduce(0, +)
-        }
-    }
-
-    private func awaitAll(_ countdown: Countdown) async -> Int {
-        var failures = 0
-        while countdown.take() {
-            let response = try? await queue.response(for: request)
-            if response?.data.isEmpty ?? true { failures += 1 }
-        }
-        return failures
+    func runTasks(_ countdown: Countdown, width: Int) async {
+        await run(countdown, width: width) { () async throws(NetworkError) in try await queue.response(for: request) }
     }
 
     /// Tasks that await one response after the other, past the queue.
-    func runSession(_ count: Int, width: Int) async -> Int {
-        let countdown = Countdown(count)
-        return await withTaskGroup(of: Int.self) { group in
+    func runSession(_ countdown: Countdown, width: Int) async {
+        await run(countdown, width: width) { () async throws(NetworkError) in
+            try await queue.session.response(for: request)
+        }
+    }
+
+    private func run(
+        _ countdown: Countdown, width: Int, _ send: @escaping @Sendable () async throws(NetworkError) -> NetworkResponse
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
             for _ in 0..<width {
                 group.addTask {
-                    var failures = 0
-                    while countdown.take() {
-                        let response = try? await queue.session.response(for: request)
-                        if response?.data.isEmpty ?? true { failures += 1 }
+                    while let start = countdown.take() {
+                        let response = try? await send()
+                        countdown.count(since: start, isSuccess: response?.data.isEmpty == false)
                     }
-                    return failures
                 }
             }
-            return await group.reduce(0, +)
         }
     }
 
     /// Everything added at once: the queue sees to the width.
-    func runBatch(_ count: Int) -> Int {
-        let countdown = Countdown(count)
-        for _ in 0..<count {
-            queue.send(request) { countdown.count(isSuccess: $0.isGood) }
+    func runBatch(_ countdown: Countdown) {
+        while let start = countdown.take() {
+            queue.send(request) { countdown.count(since: start, isSuccess: $0.isGood) }
         }
-        return countdown.wait()
+        countdown.wait()
     }
 }
 

@@ -7,6 +7,7 @@ import Foundation
 /// `URLSession` as one uses it by hand: one delegate, tasks told apart by their identifiers, no more than so many in flight.
 final class RawClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
+        let start: UInt64
         var status = 0
         var body = Data()
     }
@@ -16,23 +17,22 @@ final class RawClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private var exchanges: [Int: Exchange] = [:]
     private var countdown = Countdown(0)
 
-    init(url: URL) {
-        request = URLRequest(url: url)
+    init(_ request: URLRequest) {
+        self.request = request
     }
 
-    static func run(_ count: Int, width: Int, over session: URLSession, client: RawClient) -> Int {
-        let countdown = Countdown(count)
+    static func run(_ countdown: Countdown, width: Int, over session: URLSession, client: RawClient) {
         client.lock.withLock { client.countdown = countdown }
         for _ in 0..<width { client.sendNext(over: session) }
-        return countdown.wait()
+        countdown.wait()
     }
 
     private func sendNext(over session: URLSession) {
         lock.lock()
         defer { lock.unlock() }
-        guard countdown.take() else { return }
+        guard let start = countdown.take() else { return }
         let task = session.dataTask(with: request)
-        exchanges[task.taskIdentifier] = Exchange()
+        exchanges[task.taskIdentifier] = Exchange(start: start)
         task.resume()
     }
 
@@ -54,6 +54,8 @@ final class RawClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
             (exchanges.removeValue(forKey: task.taskIdentifier), self.countdown)
         }
         sendNext(over: session)
-        countdown.count(isSuccess: error == nil && exchange?.status == 200 && exchange?.body.isEmpty == false)
+        guard let exchange else { return }
+        countdown.count(
+            since: exchange.start, isSuccess: error == nil && exchange.status == 200 && !exchange.body.isEmpty)
     }
 }

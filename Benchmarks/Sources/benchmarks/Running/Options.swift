@@ -16,16 +16,30 @@ struct Options {
     var json = false
     /// What to send requests to; nil for a `LoopbackServer`.
     var server: URL?
+    /// The same with TLS and HTTP/2; nil if there is none.
+    var secureServer: URL?
+    /// The same with TLS, where each connection is closed after one request; nil if there is none.
+    var closingServer: URL?
+    /// The file with the certificate of who signed theirs.
+    var authority = ""
 
     static let help = """
         usage: benchmarks [--only NAME]... [--rounds N] [--quick] [--json] [--server URL]
+                          [--secure-server URL] [--closing-server URL] [--authority FILE]
 
-          --only NAME   throughput, curl, waiting, operations, dependencies or idle; all of them otherwise
+          --only NAME   throughput, curl, post, http2, handshake, waiting, operations, dependencies, idle or
+                        transfers; all of them otherwise
           --rounds N    how often each measurement is made; the median is shown
           --quick       small counts, one round: to see that everything works
           --json        one JSON object in place of tables
-          --server URL  where requests go: any URL that answers GET with 200 and about 100 bytes;
+          --server URL  where requests go: any URL that answers GET and POST with 200 and about 100 bytes;
                         a LoopbackServer in a process of its own otherwise
+          --secure-server URL
+                        the same with TLS and HTTP/2, for http2; left out otherwise
+          --closing-server URL
+                        the same with TLS and a connection for each request, for handshake; left out otherwise
+          --authority FILE
+                        the certificate, in PEM, of who signed those of both
         """
 
     /// Nil if help was asked for.
@@ -39,6 +53,9 @@ struct Options {
             case "--only": only.append(try Self.value(of: option, &rest) { suites.contains($0) ? $0 : nil })
             case "--rounds": rounds = try Self.value(of: option, &rest) { Int($0).flatMap { $0 > 0 ? $0 : nil } }
             case "--server": server = try Self.value(of: option, &rest) { URL(string: $0) }
+            case "--secure-server": secureServer = try Self.value(of: option, &rest) { URL(string: $0) }
+            case "--closing-server": closingServer = try Self.value(of: option, &rest) { URL(string: $0) }
+            case "--authority": authority = try Self.value(of: option, &rest) { $0.isEmpty ? nil : $0 }
             default: throw Mistake(text: "unknown option \(option)\n\(Self.help)")
             }
         }

@@ -4,10 +4,15 @@ import Foundation
 struct Runner {
     let options: Options
 
-    func run(_ suite: some Suite, into results: inout Results) throws {
-        let server = suite.needsServer && options.server == nil ? try ServerProcess() : nil
+    /// - Returns: false if there is no such server as the suite needs.
+    func run(_ suite: some Suite, into results: inout Results) throws -> Bool {
+        let isOwn = suite.server == .own || suite.server == .plain && options.server == nil
+        let server = isOwn ? try ServerProcess() : nil
         defer { server?.stop() }
-        let address = options.server?.absoluteString ?? server?.address ?? "none"
+        guard let address = server?.address ?? given(suite.server) else {
+            Console.complain("\(suite.name) is left out: there is no server with TLS for it; see --help")
+            return false
+        }
         let jobs = suite.jobs(isQuick: options.isQuick)
         let rounds = jobs.map(rounds(of:))
         for round in 0..<(rounds.max() ?? 0) {
@@ -15,12 +20,23 @@ struct Runner {
             let order = round.isMultiple(of: 2) ? Array(jobs.indices) : jobs.indices.reversed()
             for index in order where round < rounds[index] {
                 var job = jobs[index]
-                job.server = address
+                (job.server, job.authority) = (address, options.authority)
                 Console.say("\(suite.name) \(round + 1)/\(rounds[index]): \(job.key.subject), \(job.key.size)")
                 results.add(try ChildProcess.measure(job), for: job.key)
             }
         }
         Console.clear()
+        return true
+    }
+
+    /// The address of a server that is not ours to start.
+    private func given(_ need: ServerNeed) -> String? {
+        switch need {
+        case .none: "none"
+        case .own, .plain: options.server?.absoluteString
+        case .multiplexed: options.secureServer?.absoluteString
+        case .closing: options.closingServer?.absoluteString
+        }
     }
 
     private func rounds(of job: Job) -> Int {

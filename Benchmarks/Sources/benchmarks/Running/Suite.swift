@@ -3,7 +3,7 @@ import Foundation
 /// Measurements that belong together.
 protocol Suite: Sendable {
     var name: String { get }
-    var needsServer: Bool { get }
+    var server: ServerNeed { get }
 
     /// What to measure, in the order of one round.
     func jobs(isQuick: Bool) -> [Job]
@@ -14,6 +14,19 @@ protocol Suite: Sendable {
     func tables(_ results: Results) -> [Table]
 
     func targets(_ results: Results) -> [Target]
+}
+
+/// What the requests of a suite go to.
+enum ServerNeed {
+    case none
+    /// A `LoopbackServer` in a process of its own.
+    case own
+    /// That of the options, else one of the package's own.
+    case plain
+    /// One with TLS and HTTP/2, which the options name.
+    case multiplexed
+    /// One with TLS that closes each connection after one request and resumes no session, which the options name.
+    case closing
 }
 
 /// One thing to measure: what, and how much of it.
@@ -31,6 +44,8 @@ struct Job {
     /// How many requests or operations one measurement takes, where that is not `key.size`.
     var count = 0
     var server = ""
+    /// The certificate of who signed the server's, a file in PEM; empty for the system's authorities.
+    var authority = ""
 
     init(_ suite: String, _ subject: String, _ size: Int, rounds: Int = 5, count: Int = 0) {
         key = Key(suite: suite, subject: subject, size: size)
@@ -39,12 +54,12 @@ struct Job {
     }
 
     init?(arguments: [String]) {
-        guard arguments.count == 5, let size = Int(arguments[2]), let count = Int(arguments[3]) else { return nil }
+        guard arguments.count == 6, let size = Int(arguments[2]), let count = Int(arguments[3]) else { return nil }
         self.init(arguments[0], arguments[1], size, count: count)
-        server = arguments[4]
+        (server, authority) = (arguments[4], arguments[5])
     }
 
-    var arguments: [String] { [key.suite, key.subject, "\(key.size)", "\(count)", server] }
+    var arguments: [String] { [key.suite, key.subject, "\(key.size)", "\(count)", server, authority] }
 }
 
 /// What was measured: for each key and each quantity one value a round.

@@ -17,16 +17,20 @@ struct Curl: Suite {
         case session = "session.response(for:)"
     }
 
-    private static let widths = [1, 16, 64, 256]
+    private let requests: CurlRequests
 
-    let name = "curl"
-    let needsServer = true
+    init(_ requests: CurlRequests) {
+        self.requests = requests
+    }
+
+    var name: String { requests.rawValue }
+    var server: ServerNeed { requests.server }
 
     func jobs(isQuick: Bool) -> [Job] {
         #if os(Linux)
-            Self.widths.flatMap { width in
+            requests.widths.flatMap { width in
                 Subject.allCases.map { subject in
-                    let count = isQuick ? 300 : subject == .raw ? 3_000 : width == 1 ? 5_000 : 20_000
+                    let count = isQuick ? 300 : requests.count(width: width, isRaw: subject == .raw)
                     return Job(name, subject.rawValue, width, rounds: 7, count: count)
                 }
             }
@@ -42,21 +46,30 @@ struct Curl: Suite {
             }
             let width = job.key.size
             let configuration = URLSessionConfiguration.bare(connectionsPerHost: width)
-            if subject == .plain, plain_curl_run(job.server, 1, 1) < 0 { return [:] }
-            if subject == .raw {
-                let client = RawClient(url: url)
-                let session = URLSession(configuration: configuration, delegate: client, delegateQueue: nil)
-                return try await Throughput.measure(job.count) {
-                    RawClient.run($0, width: width, over: session, client: client)
-                }
+            let request = requests.request(url)
+            if subject == .plain {
+                guard runPlain(Countdown(1), job) else { return [:] }
+                return try await Throughput.measure(job.count) { _ = runPlain($0, job) }
             }
-            let client = CarriagewayClient(url: url, width: width, configuration: configuration, transport: .curl)
-            return try await Throughput.measure(job.count) { count in
+            if subject == .raw {
+                let client = RawClient(request)
+                let session = URLSession(configuration: configuration, delegate: client, delegateQueue: nil)
+                let send = { RawClient.run($0, width: width, over: session, client: client) }
+                if requests.isSecure {
+                    // Whom it trusts is the system's affair: there may be no way to this server.
+                    let first = Countdown(1)
+                    send(first)
+                    guard first.wait() == 0 else { return [:] }
+                }
+                return try await Throughput.measure(job.count, send)
+            }
+            let client = CarriagewayClient(
+                request, width: width, configuration: configuration, serverTrust: try trust(job), transport: .curl)
+            return try await Throughput.measure(job.count) { countdown in
                 switch subject {
-                case .raw, .plain: plain_curl_run(job.server, count, width)
-                case .handlers: client.runHandlers(count, width: width)
-                case .tasks: await client.runTasks(count, width: width)
-                case .session: await client.runSession(count, width: width)
+                case .raw, .plain, .handlers: client.runHandlers(countdown, width: width)
+                case .tasks: await client.runTasks(countdown, width: width)
+                case .session: await client.runSession(countdown, width: width)
                 }
             }
         #else
@@ -64,23 +77,47 @@ struct Curl: Suite {
         #endif
     }
 
+    /// - Returns: false where there is none.
+    private func runPlain(_ countdown: Countdown, _ job: Job) -> Bool {
+        var isThere = true
+        let authority = requests.isSecure && !job.authority.isEmpty ? job.authority : nil
+        countdown.run { times in
+            let failures = plain_curl_run(
+                job.server, requests.body, authority, requests == .http2 ? 1 : 0, times.count, job.key.size,
+                times.baseAddress)
+            isThere = failures >= 0
+            return failures
+        }
+        return isThere
+    }
+
+    private func trust(_ job: Job) throws -> ServerTrust {
+        guard requests.isSecure, !job.authority.isEmpty else { return .system }
+        let lines = try String(contentsOfFile: job.authority, encoding: .utf8).split(separator: "\n")
+        let certificate = Data(base64Encoded: lines.filter { !$0.hasPrefix("-----") }.joined())
+        guard let certificate else { throw ChildProcess.Failure(description: "\(job.authority) is no certificate") }
+        return .anchors([certificate])
+    }
+
     func tables(_ results: Results) -> [Table] {
-        Self.widths.map { width in
+        requests.widths.map { width in
             var table = Table(
-                title: "Over libcurl, small GET, \(width) in flight",
+                title: "Over libcurl, \(requests.title), \(width) in flight",
                 columns: [
-                    "", "requests/s", "of URLSession", "of libcurl", "CPU us/request", "of libcurl", "peak MB",
-                    "+-rate %", "+-CPU %",
+                    "", "requests/s", "of URLSession", "of libcurl", "CPU us/request", "of libcurl", "p50 us", "p95",
+                    "p99", "peak MB", "+-rate %", "+-CPU %",
                 ])
             let (raw, plain) = (key(.raw, width), key(.plain, width))
             for subject in Subject.allCases {
                 let key = key(subject, width)
+                let isDistrustful = subject == .raw && requests.isSecure && results.values[key] == nil
                 table.rows.append([
-                    subject.rawValue,
+                    isDistrustful ? "URLSession: trusts only the system's authorities" : subject.rawValue,
                     results.median("rate", key).shown(), results.ratio("rate", key, to: raw).shown(2),
                     results.ratio("rate", key, to: plain).shown(2), results.median("cpu", key).shown(1),
-                    results.ratio("cpu", key, to: plain).shown(2), results.median("peak", key).shown(1),
-                    results.spread("rate", key).map { $0 * 100 }.shown(1),
+                    results.ratio("cpu", key, to: plain).shown(2), results.median("p50", key).shown(),
+                    results.median("p95", key).shown(), results.median("p99", key).shown(),
+                    results.median("peak", key).shown(1), results.spread("rate", key).map { $0 * 100 }.shown(1),
                     results.spread("cpu", key).map { $0 * 100 }.shown(1),
                 ])
             }
@@ -88,8 +125,10 @@ struct Curl: Suite {
         }
     }
 
+    /// Nobody has promised anything for the others.
     func targets(_ results: Results) -> [Target] {
-        [Subject.handlers, .tasks].flatMap { subject in
+        guard requests == .get else { return [] }
+        return [Subject.handlers, .tasks].flatMap { subject in
             let one = results.ratio("rate", key(subject, 1), to: key(.plain, 1))
             return [
                 Target(

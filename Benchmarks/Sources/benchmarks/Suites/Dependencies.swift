@@ -23,7 +23,7 @@ struct Dependencies: Suite {
     private static let plainSizes = [1_000]
 
     let name = "dependencies"
-    let needsServer = false
+    let server = ServerNeed.none
 
     private static func sizes(of shape: Shape) -> [Int] {
         shape == .fan ? [1_000, 10_000, 50_000] : [1_000, 10_000, 50_000, 200_000]

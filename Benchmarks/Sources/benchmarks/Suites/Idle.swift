@@ -11,7 +11,7 @@ struct Idle: Suite {
     private static let size = 100_000
 
     let name = "idle"
-    let needsServer = false
+    let server = ServerNeed.none
 
     func jobs(isQuick: Bool) -> [Job] {
         [Job(name, Self.subject, isQuick ? 1_000 : Self.size, rounds: 3, count: isQuick ? 1 : 3)]

@@ -24,7 +24,7 @@ struct OperationCost: Suite {
     private static let sizes = [1_000, 10_000, 100_000]
 
     let name = "operations"
-    let needsServer = false
+    let server = ServerNeed.none
 
     func jobs(isQuick: Bool) -> [Job] {
         let sizes = isQuick ? [1_000, 10_000] : Self.sizes
@@ -149,15 +149,14 @@ private struct Bench {
                 for _ in 0..<count { queue.send(request) { _ in countdown.count() } }
             }
         case .rawStub:
-            let client = RawClient(url: StubProtocol.url)
+            let client = RawClient(URLRequest(url: StubProtocol.url))
             let session = URLSession(
                 configuration: StubProtocol.configuration, delegate: client, delegateQueue: nil)
             let queue = OperationQueue()
             self.queue = queue
-            add = { count, countdown in
+            add = { _, countdown in
                 queue.addOperation {
-                    _ = RawClient.run(count, width: 64, over: session, client: client)
-                    for _ in 0..<count { countdown.count() }
+                    RawClient.run(countdown, width: 64, over: session, client: client)
                 }
             }
         }

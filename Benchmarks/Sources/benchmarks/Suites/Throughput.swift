@@ -16,7 +16,7 @@ struct Throughput: Suite {
     private static let widths = [1, 16, 64]
 
     let name = "throughput"
-    let needsServer = true
+    let server = ServerNeed.plain
 
     func jobs(isQuick: Bool) -> [Job] {
         Self.widths.flatMap { width in
@@ -29,18 +29,18 @@ struct Throughput: Suite {
         guard let subject = Subject(rawValue: job.key.subject), let url = URL(string: job.server) else { return [:] }
         let width = job.key.size
         let configuration = URLSessionConfiguration.bare(connectionsPerHost: width)
-        let send: (Int) async -> Int
+        let send: (Countdown) async -> Void
         if subject == .raw {
-            let client = RawClient(url: url)
+            let client = RawClient(URLRequest(url: url))
             let session = URLSession(configuration: configuration, delegate: client, delegateQueue: nil)
             send = { RawClient.run($0, width: width, over: session, client: client) }
         } else {
-            let client = CarriagewayClient(url: url, width: width, configuration: configuration)
-            send = { count in
+            let client = CarriagewayClient(URLRequest(url: url), width: width, configuration: configuration)
+            send = { countdown in
                 switch subject {
-                case .raw, .handlers: client.runHandlers(count, width: width)
-                case .tasks: await client.runTasks(count, width: width)
-                case .batch: client.runBatch(count)
+                case .raw, .handlers: client.runHandlers(countdown, width: width)
+                case .tasks: await client.runTasks(countdown, width: width)
+                case .batch: client.runBatch(countdown)
                 }
             }
         }
@@ -48,17 +48,20 @@ struct Throughput: Suite {
     }
 
     /// Sends so many requests, after some to warm up.
-    static func measure(_ count: Int, _ send: (Int) async -> Int) async throws -> [String: Double] {
-        _ = await send(200)
+    static func measure(_ count: Int, _ send: (Countdown) async -> Void) async throws -> [String: Double] {
+        await send(Countdown(200))
+        let countdown = Countdown(count, keepsTimes: true)
         let start = Usage.now
-        let failures = await send(count)
+        await send(countdown)
         let (cpu, wall) = start.elapsed
+        let failures = countdown.wait()
         guard failures == 0 else {
             throw ChildProcess.Failure(description: "\(failures) of \(count) requests failed")
         }
-        return [
+        let measured = [
             "rate": Double(count) / wall, "cpu": cpu / Double(count) * 1e6, "peak": Memory.peak / 1_048_576,
         ]
+        return measured.merging(countdown.percentiles) { $1 }
     }
 
     func tables(_ results: Results) -> [Table] {
@@ -66,7 +69,8 @@ struct Throughput: Suite {
             var table = Table(
                 title: "Throughput, small GET, \(width) in flight",
                 columns: [
-                    "", "requests/s", "ratio", "CPU us/request", "ratio", "peak MB", "ratio", "+-rate %", "+-CPU %",
+                    "", "requests/s", "ratio", "CPU us/request", "ratio", "peak MB", "ratio", "p50 us", "p95",
+                    "p99", "+-rate %", "+-CPU %",
                 ])
             let base = key(.raw, width)
             for subject in Subject.allCases {
@@ -76,6 +80,8 @@ struct Throughput: Suite {
                     results.median("rate", key).shown(), results.ratio("rate", key, to: base).shown(2),
                     results.median("cpu", key).shown(1), results.ratio("cpu", key, to: base).shown(2),
                     results.median("peak", key).shown(1), results.ratio("peak", key, to: base).shown(2),
+                    results.median("p50", key).shown(), results.median("p95", key).shown(),
+                    results.median("p99", key).shown(),
                     results.spread("rate", key).map { $0 * 100 }.shown(1),
                     results.spread("cpu", key).map { $0 * 100 }.shown(1),
                 ])

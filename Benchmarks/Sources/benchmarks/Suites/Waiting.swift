@@ -6,10 +6,10 @@ import Foundation
 #endif
 
 /// Ten thousand requests over libcurl whose responses do not come: the memory of each, and how long another one takes
-/// meanwhile. Nothing elsewhere than on Linux, and only with the package's own server.
+/// meanwhile. Nothing elsewhere than on Linux.
 struct Waiting: Suite {
     let name = "waiting"
-    let needsServer = true
+    let server = ServerNeed.own
 
     func jobs(isQuick: Bool) -> [Job] {
         #if os(Linux)
@@ -26,7 +26,7 @@ struct Waiting: Suite {
             else { return [:] }
             Usage.raiseFileLimit()
             let client = CarriagewayClient(
-                url: hang.absoluteURL, width: job.key.size + 10,
+                URLRequest(url: hang.absoluteURL), width: job.key.size + 10,
                 configuration: .bare(connectionsPerHost: job.key.size + 10), transport: .curl)
             // The server, not the client, takes its time over so many connections.
             var fast = URLRequest(url: count.absoluteURL)
