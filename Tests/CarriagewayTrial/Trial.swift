@@ -1,6 +1,10 @@
 import Carriageway
 import Foundation
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// Long runs, and trials that need a process, or a network, of their own. Exits with 0 if all went right.
 @main
 struct Trial {
@@ -16,6 +20,7 @@ struct Trial {
             case "soak": try await Soak(arguments).run()
             case "network": try await BadNetwork(arguments).run()
             case "http2": try await HTTP2(arguments).run()
+            case "download": try await download(arguments)
             case "slow-reader": try await LittleMemory(arguments).slowReader()
             case "small-files": try await LittleMemory(arguments).smallFiles()
             case "busy-delegate": try await LittleMemory(arguments).busyDelegate()
@@ -25,7 +30,7 @@ struct Trial {
             case "late-delegate": try await KnownDeaths.lateDelegate()
             default:
                 say(
-                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url …"
+                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url … | download --url … --file … [--transport curl]"
                 )
                 exit(64)
             }
@@ -34,6 +39,15 @@ struct Trial {
             say("\(arguments.command): \(error)")
             exit(1)
         }
+    }
+
+    /// One file, going on from what is there of it; `.ci/kill9` ends this at any moment.
+    private static func download(_ arguments: TrialArguments) async throws {
+        guard let url = arguments.text("url").flatMap({ URL(string: $0) }), let file = arguments.text("file") else {
+            throw Fault(description: "download --url … --file …")
+        }
+        let queue = NetworkQueue(session: NetworkSession(transport: arguments.transport))
+        try await queue.download(URLRequest(url: url), to: URL(fileURLWithPath: file))
     }
 }
 
