@@ -20,6 +20,7 @@ struct Trial {
             case "soak": try await Soak(arguments).run()
             case "network": try await BadNetwork(arguments).run()
             case "http2": try await HTTP2(arguments).run()
+            case "authorities": try await authorities(arguments)
             case "download": try await download(arguments)
             case "slow-reader": try await LittleMemory(arguments).slowReader()
             case "small-files": try await LittleMemory(arguments).smallFiles()
@@ -30,7 +31,7 @@ struct Trial {
             case "late-delegate": try await KnownDeaths.lateDelegate()
             default:
                 say(
-                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url … | download --url … --file … [--transport curl]"
+                    "usage: trial fuzz [--inputs n] [--seed n] [--transport curl] | fuzz-show --seed n --input n | soak [--requests n] | slow-reader [--transport curl] [--chunks n] [--interval ms] | small-files [--transport curl] [--count n] | network | http2 --url … | authorities --url … --other … --bundle … [--transport curl] | download --url … --file … [--transport curl]"
                 )
                 exit(64)
             }
@@ -38,6 +39,20 @@ struct Trial {
         } catch {
             say("\(arguments.command): \(error)")
             exit(1)
+        }
+    }
+
+    /// Two connections of one session, between which the system's bundle of authorities is emptied: what was read for the
+    /// first has to do for the second.
+    private static func authorities(_ arguments: TrialArguments) async throws {
+        let session = NetworkSession(transport: arguments.transport)
+        for name in ["url", "other"] {
+            guard let url = arguments.text(name).flatMap({ URL(string: $0) }), let bundle = arguments.text("bundle")
+            else {
+                throw Fault(description: "authorities --url … --other … --bundle …")
+            }
+            _ = try await session.data(for: URLRequest(url: url))
+            try Data().write(to: URL(fileURLWithPath: bundle))
         }
     }
 

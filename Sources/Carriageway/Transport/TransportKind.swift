@@ -30,7 +30,8 @@ extension NetworkSession {
             /// `httpAdditionalHeaders`, `httpMaximumConnectionsPerHost`, `httpCookieStorage` with `httpShouldSetCookies`
             /// and its accept policy, and `connectionProxyDictionary`; without the last the environment's `http_proxy`
             /// and the like. `urlCache`, `requestCachePolicy`, `networkServiceType`, `httpShouldUsePipelining` and
-            /// `protocolClasses` have no effect. Certificates are judged by the bundle that libcurl was built with.
+            /// `protocolClasses` have no effect. Certificates are judged by the bundle that libcurl was built with, as it was at
+            /// most a day ago.
             public static let curl = TransportKind(choice: .curl(CurlOptions()))
 
             /// libcurl with options of its own.

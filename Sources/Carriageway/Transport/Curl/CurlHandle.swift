@@ -118,6 +118,7 @@
                 cwcurl_set_long(
                     easy, CWCURL_SSLVERSION, options.minimumTLSVersion == .v1_2 ? CWCURL_TLS_1_2 : CWCURL_TLS_1_3),
             ]
+            if CurlLibrary.keepsAuthorities { codes.append(cwcurl_set_text(easy, CWCURL_CAPATH, nil)) }
             guard let own = options.clientCertificate else { return codes }
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERT, own.certificate.path))
             codes.append(cwcurl_set_text(easy, CWCURL_SSLCERTTYPE, own.key == nil ? "P12" : "PEM"))

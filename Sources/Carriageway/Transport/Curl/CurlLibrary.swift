@@ -26,6 +26,17 @@
         /// is the last that is known of it. A handle of its own for each transfer costs a microsecond.
         static let remembersHeaders = isAtLeast(7, 83) && !isAtLeast(8, 3)
 
+        /// Whether the system's authorities are to be had from one file, and libcurl keeps what it has read of it (from 7.87
+        /// on, for a day), provided that it is told to look into no folder besides.
+        ///
+        /// Else each new connection with TLS reads them all: 140 of them keep the event thread for 20 ms.
+        static let keepsAuthorities: Bool = {
+            guard unavailability == nil, isAtLeast(7, 87), let easy = cwcurl_easy_make() else { return false }
+            defer { cwcurl_easy_free(easy) }
+            guard let bundle = cwcurl_get_text(easy, CWCURL_INFO_CAINFO) else { return false }
+            return FileManager.default.isReadableFile(atPath: String(cString: bundle))
+        }()
+
         static func has(_ feature: Int) -> Bool { Int(cwcurl_features()) & feature != 0 }
 
         static func isAtLeast(_ major: UInt32, _ minor: UInt32) -> Bool {

@@ -44,6 +44,33 @@
             #expect(nonsense == .serverCertificateUntrusted || nonsense == .secureConnectionFailed)
         }
 
+        @Test("the system's authorities are read for the first connection, and not again for each")
+        func systemAuthorities() async throws {
+            guard let server = try await TLSServer() else { return }
+            guard CurlLibrary.keepsAuthorities else {
+                print("skipped: this libcurl keeps no authorities, or has no bundle of them")
+                return
+            }
+            let bundle = server.folder.url.appendingPathComponent("bundle.pem")
+            try FileManager.default.copyItem(at: server.certificateFile, to: bundle)
+            let script = """
+                mount --bind "$1" /etc/ssl/certs/ca-certificates.crt || exit 100
+                exec "$2" authorities --transport curl --bundle "$1" --url "$3" --other "$4"
+                """
+            let trial = try #require(TrialProcess.executable())
+            let outcome = try await TrialProcess.run(
+                "/usr/bin/unshare",
+                [
+                    "-m", "sh", "-c", script, "sh", bundle.path, trial.path, "https://localhost:\(server.port)/",
+                    "https://127.0.0.1:\(server.port)/",
+                ])
+            if outcome.status == 100 || outcome.text.contains("unshare failed") {
+                print("skipped: no mount namespace can be had")
+            } else {
+                #expect(outcome.status == 0, "\(outcome.text)")
+            }
+        }
+
         @Test("a pinned key must be the server's, whoever signed")
         func pins() async throws {
             guard let server = try await TLSServer() else { return }
