@@ -18,6 +18,10 @@ final class DelegateRouter: TransportEvents {
         owner(of: identifier)?.received(head, by: identifier)
     }
 
+    func taskIsAlive(_ identifier: Int) {
+        owner(of: identifier)?.isAlive(by: identifier)
+    }
+
     func task(_ identifier: Int, received data: Data) {
         owner(of: identifier)?.received(data, by: identifier)
     }

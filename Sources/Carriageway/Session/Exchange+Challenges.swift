@@ -24,14 +24,12 @@ extension Exchange {
                 to: response, of: request, isFirstOrigin: request.hasSameOrigin(as: self.first))
             self.session.pipeline.async {
                 guard let answer else { return self.finish(failure: nil) }
-                let now = self.session.time.moment
                 self.state.withLock { state in
                     guard state.canGoOn else { return }
                     state.challengers.insert(request.originKey)
                     state.request = answer
                     state.response = nil
                     state.data = Data()
-                    state.lastActivity = now
                 }
                 self.send()
             }

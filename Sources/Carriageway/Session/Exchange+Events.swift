@@ -137,6 +137,10 @@ extension Exchange {
         }
     }
 
+    func isAlive(by identifier: Int) {
+        record(by: identifier) { _ in () }
+    }
+
     @discardableResult
     func record<Result>(by identifier: Int, _ change: (inout State) -> Result?) -> Result? {
         let now = session.time.moment

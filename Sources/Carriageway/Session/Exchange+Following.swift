@@ -41,14 +41,12 @@ extension Exchange {
 
     /// Sends the request that a redirect led to; it is checked as the first one was.
     private func goOn(by hop: ExchangeSettings.Hop, isGivenByServer: Bool) {
-        let now = session.time.moment
         do throws(NetworkError) {
             let checked = try RequestCheck.checked(
                 hop.request, takesIPv6: session.transport.takesIPv6Addresses)
             state.withLock { state in
                 guard state.canGoOn else { return }
                 state.follow(hop, with: checked)
-                state.lastActivity = now
             }
             settings.onSight?(.redirect(status: hop.response.statusCode, checked))
             send()

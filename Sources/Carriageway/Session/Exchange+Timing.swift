@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-// The time that an attempt may take in all, and its idle timeout where the transport's own is too coarse.
+// The time that an attempt may take in all, and its idle timeout where the transport keeps none.
 
 extension Exchange {
     /// Redirects and the questions about them are part of the attempt.

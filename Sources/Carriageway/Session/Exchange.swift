@@ -193,10 +193,12 @@ final class Exchange: Sendable {
         let body = state.withLock { $0.body }
         let bodyLength = (try? body.length()) ?? -1
         state.withLock { $0.bodyLength = bodyLength }
+        let now = session.time.moment
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
             let isWanted = state.withLock { state in
                 guard state.canGoOn else { return false }
                 state.phase = .running(identifier)
+                state.lastActivity = now
                 return true
             }
             // Registered in the same breath: the task cannot give an event before its owner is known.

@@ -38,7 +38,7 @@ public final class NetworkSession: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: copied. Of its credential storage the default credentials for Basic are used. On Linux its cache
-    ///     is not used, and timeouts are rounded up to seconds where `URLSession` counts them; see "Linux" in the README.
+    ///     is not used; see "Linux" in the README.
     ///     Headers in it that cannot be sent, as those with line ends, are left out.
     ///   - serverTrust: which servers are trusted; `URLSession` on Linux has the system's judgement only.
     ///   - transport: how bytes travel: `URLSession`, or on Linux ``TransportKind/curl`` too.

@@ -59,6 +59,8 @@ package protocol Transport: AnyObject, Sendable {
 package protocol TransportEvents: AnyObject, Sendable {
     /// Status and headers have come: at most once for each final response, never for a 1xx. What came before is void.
     func task(_ identifier: Int, received head: ReceivedHead)
+    /// Something has come that is no event of its own, as a 1xx: the transfer is not idle.
+    func taskIsAlive(_ identifier: Int)
     /// A part of the body has come, decompressed.
     func task(_ identifier: Int, received data: Data)
     /// A part of the request's body has been sent; the count is of all that was.
@@ -70,6 +72,8 @@ package protocol TransportEvents: AnyObject, Sendable {
 }
 
 extension TransportEvents {
+    package func taskIsAlive(_ identifier: Int) {}
+
     package func task(_ identifier: Int, completedWith error: NetworkError?, metrics: TransferMetrics?) {
         task(identifier, completedWith: error)
     }

@@ -17,7 +17,6 @@ extension URLSessionConfiguration {
             copy.urlCache = nil
             // Credentials that Foundation finds are tried again without end when they are wrong.
             copy.urlCredentialStorage = nil
-            copy.timeoutIntervalForRequest = min(copy.timeoutIntervalForRequest, Self.longestTimeout)
         #endif
         return copy
     }
@@ -55,14 +54,17 @@ extension URLSessionConfiguration {
         }
     }
 
-    /// A year: Foundation on Linux traps on a timeout that does not fit an integer.
-    private static let longestTimeout: TimeInterval = 365 * 86_400
-
-    /// Foundation on Linux cuts the fraction of a timeout off, so that 0.5 s fails at once.
-    static func wholeSeconds(_ interval: TimeInterval) -> TimeInterval {
-        guard interval > 0 else { return 60 }
-        return min(max(interval.rounded(.up), 1), longestTimeout)
-    }
+    #if canImport(FoundationNetworking)
+        /// A copy for a session that keeps no idle timeout, as its exchanges do.
+        ///
+        /// Foundation on Linux makes another timer for each line of a response's head, and wakes a thread to do so: that is a
+        /// quarter of all that a small request costs. And it cuts the fraction of a timeout off, so that 0.5 s fails at once.
+        func withoutIdleTimeout() -> URLSessionConfiguration {
+            guard let copy = self.copy() as? URLSessionConfiguration else { return self }
+            copy.timeoutIntervalForRequest = URLRequest.endless
+            return copy
+        }
+    #endif
 }
 
 extension URLRequest {
@@ -86,20 +88,28 @@ extension URLRequest {
         return timeoutInterval > 0 ? timeoutInterval : 60
     }
 
-    /// The request with a timeout that the platform understands; `usual` is the session's.
-    func adapted(idleTimeout: TimeInterval, usual: TimeInterval) -> URLRequest {
-        #if canImport(FoundationNetworking)
-            let timeout = URLSessionConfiguration.wholeSeconds(idleTimeout)
-        #else
-            let timeout = idleTimeout
-        #endif
-        // Foundation on Linux copies the request when a property is set. But a timeout that was given when the request
-        // was made counts there only once it is set.
-        guard timeoutInterval != timeout || timeout != usual else { return self }
-        var copy = self
-        copy.timeoutInterval = timeout
-        return copy
-    }
+    #if canImport(FoundationNetworking)
+        /// So many seconds that Dispatch never has to look for their end, and that Foundation can count them in milliseconds.
+        fileprivate static let endless: TimeInterval = 1e15
+
+        /// The request for a session without idle timeout; `usual` is the one that is kept for it if it has none itself.
+        func withoutIdleTimeout(usual: TimeInterval) -> URLRequest {
+            // One that is not set is the session's. Whether the default of 60 s is set cannot be told; if it is, it does no
+            // harm where it is not shorter than the one that is kept. To set it copies the request.
+            guard timeoutInterval != 60 || usual > 60 else { return self }
+            var copy = self
+            copy.timeoutInterval = Self.endless
+            return copy
+        }
+    #else
+        /// The request with a timeout that is one.
+        func withTimeout() -> URLRequest {
+            guard !(timeoutInterval > 0) else { return self }
+            var copy = self
+            copy.timeoutInterval = 60
+            return copy
+        }
+    #endif
 }
 
 extension URLError {

@@ -49,6 +49,8 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
             if http.statusCode >= 200 {
                 records.withLock { $0[identifier]?.hasResponse = true }
                 events.task(identifier, received: http)
+            } else {
+                events.taskIsAlive(identifier)
             }
         } else {
             records.withLock { $0[identifier]?.foreignResponse = response }

@@ -21,7 +21,11 @@ final class URLSessionTransport: Transport {
     ) {
         self.configuration = configuration.adapted()
         self.serverTrust = serverTrust
-        let roomy = self.configuration.withSpareConnections()
+        #if canImport(FoundationNetworking)
+            let roomy = self.configuration.withSpareConnections().withoutIdleTimeout()
+        #else
+            let roomy = self.configuration.withSpareConnections()
+        #endif
         line = URLSessionLine(number: 0, configuration: roomy, serverTrust: serverTrust, events: events)
         #if canImport(FoundationNetworking)
             freshLine = URLSessionLine(number: 1, configuration: roomy, serverTrust: serverTrust, events: events)
@@ -50,8 +54,11 @@ final class URLSessionTransport: Transport {
     }
 
     func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
-        let request = request.adapted(
-            idleTimeout: idleTimeout(of: request), usual: configuration.timeoutIntervalForRequest)
+        #if canImport(FoundationNetworking)
+            let request = request.withoutIdleTimeout(usual: configuration.timeoutIntervalForRequest)
+        #else
+            let request = request.withTimeout()
+        #endif
         // Before the line takes its lock: the body's opening is code of the caller.
         var message = URLSessionMessage(request: request, body: body)
         #if canImport(FoundationNetworking)
@@ -89,21 +96,14 @@ final class URLSessionTransport: Transport {
         #endif
     }
 
-    func idleTimeoutToKeep(for request: URLRequest) -> Duration? {
-        #if canImport(FoundationNetworking)
-            let timeout = idleTimeout(of: request)
-            return timeout == timeout.rounded(.up) ? nil : .saturating(seconds: timeout)
-        #else
-            return nil
-        #endif
-    }
-
     #if canImport(FoundationNetworking)
+        func idleTimeoutToKeep(for request: URLRequest) -> Duration? {
+            .saturating(seconds: request.idleTimeout(usual: configuration.timeoutIntervalForRequest))
+        }
+
         // Foundation on Linux does not look at it.
         var wholeTimeoutToKeep: Duration? { configuration.wholeTimeout }
+    #else
+        func idleTimeoutToKeep(for request: URLRequest) -> Duration? { nil }
     #endif
-
-    private func idleTimeout(of request: URLRequest) -> TimeInterval {
-        request.idleTimeout(usual: configuration.timeoutIntervalForRequest)
-    }
 }

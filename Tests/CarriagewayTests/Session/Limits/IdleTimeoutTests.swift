@@ -1,0 +1,69 @@
+import CarriagewayTesting
+import Foundation
+import Testing
+
+@testable import Carriageway
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// How long a transfer may be idle, where the session keeps that time. Over real sockets: `WireTests.idleTimeouts`.
+struct IdleTimeoutTests {
+    /// One task, of which nothing comes but what the test says.
+    private final class SilentTransport: Transport {
+        let events: any TransportEvents
+
+        init(events: any TransportEvents) { self.events = events }
+
+        let maxConnectionsPerHost = 1
+        let takesIPv6Addresses = true
+        let canPause = true
+
+        func idleTimeoutToKeep(for request: URLRequest) -> Duration? { .seconds(request.timeoutInterval) }
+        func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
+            _ = claim(1)
+            return true
+        }
+        func cancel(_ identifier: Int) { events.task(identifier, completedWith: .urlError(URLError(.cancelled))) }
+        func pause(_ identifier: Int) {}
+        func unpause(_ identifier: Int) {}
+        func invalidate() {}
+    }
+
+    enum Sign: CaseIterable {
+        case informational, head, body, sent
+
+        func tell(_ events: any TransportEvents) {
+            switch self {
+            case .informational: events.taskIsAlive(1)
+            case .head:
+                guard let url = URL(string: "http://example.com/") else { return }
+                let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+                if let response { events.task(1, received: response) }
+            case .body: events.task(1, received: Data("x".utf8))
+            case .sent: events.task(1, sentBodyBytes: 1, of: 2)
+            }
+        }
+    }
+
+    @Test("it begins anew with each sign of life, and ends the transfer when there was none", arguments: Sign.allCases)
+    func signs(sign: Sign) throws {
+        let time = VirtualTime()
+        let session = NetworkSession(time: time) { SilentTransport(events: $0) }
+        var request = request()
+        request.timeoutInterval = 10.5
+        let operation = NetworkOperation(request, session: session)
+        operation.retryPolicy = .never
+        operation.start()
+        for _ in 0..<3 {
+            time.advance(by: .seconds(10))
+            sign.tell(session.router)
+        }
+        time.advance(by: .milliseconds(10_499))
+        #expect(operation.result == nil)
+        time.advance(by: .milliseconds(1))
+        #expect(operation.result?.error?.urlErrorCode == .timedOut)
+        #expect(time.nextDelay == nil)
+    }
+}
