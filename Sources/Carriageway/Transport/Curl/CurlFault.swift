@@ -32,14 +32,18 @@
                 return "a header line of the response is larger than 100 KB"
             }
             // So it calls a line that goes on with one that there is not, or that has no colon before a CR.
-            if code == CWCURL_BAD_ARGUMENT { return "a header line of the response makes no sense" }
+            if code == CWCURL_BAD_ARGUMENT, !isUnusableKey { return "a header line of the response makes no sense" }
             return isHeadTooLarge ? "the head of the response is larger than 300 KB" : text
         }
+
+        /// The key of the client's certificate, in a version after 8.5; those before have a code for it.
+        private var isUnusableKey: Bool { text.hasPrefix("unable to set private key") }
 
         private var isHeadTooLarge: Bool { text.hasPrefix("Too large response headers") }
 
         var urlErrorCode: URLError.Code {
             switch code {
+            case CWCURL_BAD_ARGUMENT where isUnusableKey: .clientCertificateRejected
             // The URL's scheme was checked: it is the answer that is no HTTP, or HTTP/0.9.
             case CWCURL_UNSUPPORTED_PROTOCOL, CWCURL_WEIRD_SERVER_REPLY, CWCURL_OUT_OF_MEMORY, CWCURL_TOO_LARGE,
                 CWCURL_BAD_ARGUMENT:

@@ -146,6 +146,8 @@
             for text in ["CONNECT tunnel failed, response 403", "Received HTTP code 403 from proxy after CONNECT"] {
                 #expect(CurlFault(code: 56, text: text).urlErrorCode == .cannotConnectToHost)
             }
+            let key = CurlFault(code: 43, text: "unable to set private key file: 'x' type PEM")
+            #expect(key.urlErrorCode == .clientCertificateRejected && key.reason == key.text)
             #expect(CurlFault(code: 56, text: "Too large response headers: 1 > 0").urlErrorCode == .cannotParseResponse)
         }
 
