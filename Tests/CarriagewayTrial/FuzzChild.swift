@@ -36,6 +36,8 @@ struct FuzzChild {
             $0.maxConcurrentRequestsPerHost = FuzzJournal.width
             $0.timeout = .seconds(30)
             $0.retryPolicy = .never
+            // "Retry-After: 50" would keep the requests that follow in line for as long, and so it should.
+            $0.retryPolicy.maxRetryAfter = .zero
             $0.maxResponseSize = 1 << 20
             $0.credentials = ["127.0.0.1": URLCredential(user: "a", password: "b", persistence: .none)]
             // Wherever the bytes point to: nobody out there is bothered.
