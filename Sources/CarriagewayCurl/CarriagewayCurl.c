@@ -79,7 +79,7 @@ static struct {
     version_info *(*version_info)(int);
     cwcurl_easy *(*easy_init)(void);
     void (*easy_cleanup)(cwcurl_easy *);
-    void (*easy_reset)(cwcurl_easy *);
+    cwcurl_easy *(*easy_duphandle)(cwcurl_easy *);
     int (*easy_setopt)(cwcurl_easy *, int, ...);
     int (*easy_getinfo)(cwcurl_easy *, int, ...);
     int (*easy_pause)(cwcurl_easy *, int);
@@ -118,7 +118,7 @@ static cwcurl_loading load(void) {
     bool is_complete = find(library, "curl_global_init", (void **)&curl.global_init)
         && find(library, "curl_easy_init", (void **)&curl.easy_init)
         && find(library, "curl_easy_cleanup", (void **)&curl.easy_cleanup)
-        && find(library, "curl_easy_reset", (void **)&curl.easy_reset)
+        && find(library, "curl_easy_duphandle", (void **)&curl.easy_duphandle)
         && find(library, "curl_easy_setopt", (void **)&curl.easy_setopt)
         && find(library, "curl_easy_getinfo", (void **)&curl.easy_getinfo)
         && find(library, "curl_easy_pause", (void **)&curl.easy_pause)
@@ -156,7 +156,7 @@ long cwcurl_features(void) { return curl.info ? curl.info->features : 0; }
 
 cwcurl_easy *cwcurl_easy_make(void) { return curl.easy_init(); }
 void cwcurl_easy_free(cwcurl_easy *easy) { curl.easy_cleanup(easy); }
-void cwcurl_easy_reset(cwcurl_easy *easy) { curl.easy_reset(easy); }
+cwcurl_easy *cwcurl_easy_copy(cwcurl_easy *easy) { return curl.easy_duphandle(easy); }
 
 long cwcurl_set_long(cwcurl_easy *easy, long option, long value) { return curl.easy_setopt(easy, (int)option, value); }
 long cwcurl_set_int64(cwcurl_easy *easy, long option, int64_t value) { return curl.easy_setopt(easy, (int)option, value); }
@@ -172,23 +172,24 @@ long cwcurl_set_blob(cwcurl_easy *easy, long option, const void *bytes, size_t c
 long cwcurl_set_share(cwcurl_easy *easy, cwcurl_share *share) { return curl.easy_setopt(easy, CWCURL_SHARE, share); }
 
 long cwcurl_set_callbacks(
-    cwcurl_easy *easy, void *context, cwcurl_bytes_callback head, cwcurl_bytes_callback body,
-    cwcurl_bytes_callback upload, cwcurl_seek_callback seek) {
-    int code = curl.easy_setopt(easy, CWCURL_PRIVATE, context);
-    if (code == 0) code = curl.easy_setopt(easy, OPTION_HEADERFUNCTION, head);
-    if (code == 0) code = curl.easy_setopt(easy, CWCURL_HEADERDATA, context);
+    cwcurl_easy *easy, cwcurl_bytes_callback head, cwcurl_bytes_callback body, cwcurl_bytes_callback upload,
+    cwcurl_seek_callback seek, cwcurl_prerequest_callback prerequest) {
+    int code = curl.easy_setopt(easy, OPTION_HEADERFUNCTION, head);
     if (code == 0) code = curl.easy_setopt(easy, OPTION_WRITEFUNCTION, body);
-    if (code == 0) code = curl.easy_setopt(easy, CWCURL_WRITEDATA, context);
     if (code == 0) code = curl.easy_setopt(easy, OPTION_READFUNCTION, upload);
-    if (code == 0) code = curl.easy_setopt(easy, CWCURL_READDATA, context);
     if (code == 0) code = curl.easy_setopt(easy, OPTION_SEEKFUNCTION, seek);
-    if (code == 0) code = curl.easy_setopt(easy, CWCURL_SEEKDATA, context);
+    // Good to have, but older versions have it not.
+    curl.easy_setopt(easy, OPTION_PREREQFUNCTION, prerequest);
     return code;
 }
 
-bool cwcurl_set_prerequest(cwcurl_easy *easy, void *context, cwcurl_prerequest_callback callback) {
-    return curl.easy_setopt(easy, OPTION_PREREQFUNCTION, callback) == 0
-        && curl.easy_setopt(easy, CWCURL_PREREQDATA, context) == 0;
+void cwcurl_set_context(cwcurl_easy *easy, void *context) {
+    curl.easy_setopt(easy, CWCURL_PRIVATE, context);
+    curl.easy_setopt(easy, CWCURL_HEADERDATA, context);
+    curl.easy_setopt(easy, CWCURL_WRITEDATA, context);
+    curl.easy_setopt(easy, CWCURL_READDATA, context);
+    curl.easy_setopt(easy, CWCURL_SEEKDATA, context);
+    curl.easy_setopt(easy, CWCURL_PREREQDATA, context);
 }
 
 static int open_socket(void *context, int purpose, socket_address *address) {

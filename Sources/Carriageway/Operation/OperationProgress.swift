@@ -67,11 +67,12 @@ extension NetworkOperation {
 
     /// The operation has ended: the progress of a success is complete.
     func completeProgress() {
-        let updates = shared.withLock { shared -> [TransferProgress.Update?] in
-            guard case .success = shared.state.result else { return [] }
-            return [shared.download.completed(), shared.upload.completed()]
+        let (down, up): (TransferProgress.Update?, TransferProgress.Update?) = shared.withLock { shared in
+            guard case .success = shared.state.result else { return (nil, nil) }
+            return (shared.download.completed(), shared.upload.completed())
         }
-        for update in updates { update?.perform() }
+        down?.perform()
+        up?.perform()
     }
 
     static func path(_ direction: TransferDirection) -> WritableKeyPath<Shared, TransferProgress> & Sendable {

@@ -30,7 +30,7 @@ struct OperationState {
         case ended
     }
 
-    enum Action {
+    enum Action: Sendable {
         case armDeadline(Moment)
         case build
         case enterLine(round: Int)
@@ -85,6 +85,9 @@ struct OperationState {
     /// What has been measured of the attempt that is about to end.
     var timing: NetworkAttempt.Timing?
 
+    // Made once: every request has them.
+    private static let justBuild: [Action] = [.build]
+    private static let justFinish: [Action] = [.finish]
 }
 
 // MARK: - Events
@@ -97,7 +100,7 @@ extension OperationState {
         phase = .building
         awaitsStart = isHandedOver && !hasStarted
         self.deadline = deadline
-        return deadline.map { [.armDeadline($0), .build] } ?? [.build]
+        return deadline.map { [.armDeadline($0), .build] } ?? Self.justBuild
     }
 
     /// The queue, or the caller, starts the operation. A second start has no effect.
@@ -139,7 +142,7 @@ extension OperationState {
     private mutating func finish() -> [Action] {
         guard isDelivered, !awaitsStart, !hasFinished else { return [] }
         hasFinished = true
-        return [.finish]
+        return Self.justFinish
     }
 
     /// The request was made, or cannot be.
@@ -349,11 +352,10 @@ extension OperationState {
         phase = .ended
         self.result = result
         request = nil
-        var actions: [Action] = [.stop]
-        if let refund, refund > 0 { actions.append(.refund(refund)) }
-        if wasOutside { actions.append(.leaveLine(round: round)) }
-        actions.append(.deliver)
-        return actions
+        guard let refund, refund > 0 else {
+            return wasOutside ? [.stop, .leaveLine(round: round), .deliver] : [.stop, .deliver]
+        }
+        return [.stop, .refund(refund)] + (wasOutside ? [.leaveLine(round: round), .deliver] : [.deliver])
     }
 
     private mutating func record(_ outcome: NetworkAttempt.Outcome, now: Moment) {

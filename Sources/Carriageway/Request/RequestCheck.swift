@@ -33,6 +33,7 @@ enum RequestCheck {
     /// The URL with its scheme in small letters; nil if that is how it is.
     private static func normalized(_ url: URL?, _ takesIPv6: Bool) throws(NetworkError) -> URL? {
         guard let url, !url.absoluteString.isEmpty else { throw .invalidRequest("the URL is empty") }
+        if PlainAddress(url) != nil { return nil }
         guard let scheme = url.scheme else { throw .invalidRequest("the URL has no scheme") }
         let plainScheme = scheme.lowercased()
         guard plainScheme == "http" || plainScheme == "https" else {
@@ -112,7 +113,9 @@ enum RequestCheck {
 extension URLRequest {
     /// Host and port, under which slots, holds and budgets are kept; the port is given even where it is the usual one.
     var hostKey: String {
-        guard let url, let host = url.host else { return "" }
+        guard let url else { return "" }
+        if let plain = PlainAddress(url) { return plain.key }
+        guard let host = url.host else { return "" }
         return "\(host.lowercased()):\(url.port ?? (url.scheme == "https" ? 443 : 80))"
     }
 }

@@ -25,6 +25,7 @@ enum {
     CWCURL_CONNECTTIMEOUT_MS = 156,
     CWCURL_SSLVERSION = 32,
     CWCURL_NOPROGRESS = 43,
+    CWCURL_HEADER = 42,
     CWCURL_NOBODY = 44,
     CWCURL_UPLOAD = 46,
     CWCURL_POST = 47,
@@ -217,8 +218,8 @@ typedef struct {
 
 cwcurl_easy *cwcurl_easy_make(void);
 void cwcurl_easy_free(cwcurl_easy *easy);
-// Back to the state of a new one; connections, sessions and names are kept.
-void cwcurl_easy_reset(cwcurl_easy *easy);
+// One with the same settings, but for its share; null if there is no memory for it.
+cwcurl_easy *cwcurl_easy_copy(cwcurl_easy *easy);
 
 long cwcurl_set_long(cwcurl_easy *easy, long option, long value);
 long cwcurl_set_int64(cwcurl_easy *easy, long option, int64_t value);
@@ -228,12 +229,13 @@ long cwcurl_set_list(cwcurl_easy *easy, long option, cwcurl_list *list);
 // Bytes that libcurl copies.
 long cwcurl_set_blob(cwcurl_easy *easy, long option, const void *bytes, size_t count);
 long cwcurl_set_share(cwcurl_easy *easy, cwcurl_share *share);
-// The callbacks of a transfer, and what they are called with.
+// The callbacks of a transfer. The prerequest is called before each sending of the request, also when libcurl sends it again;
+// never before version 7.80.
 long cwcurl_set_callbacks(
-    cwcurl_easy *easy, void *context, cwcurl_bytes_callback head, cwcurl_bytes_callback body,
-    cwcurl_bytes_callback upload, cwcurl_seek_callback seek);
-// Called before each sending of the request, also when libcurl sends it again. False before version 7.80.
-bool cwcurl_set_prerequest(cwcurl_easy *easy, void *context, cwcurl_prerequest_callback callback);
+    cwcurl_easy *easy, cwcurl_bytes_callback head, cwcurl_bytes_callback body, cwcurl_bytes_callback upload,
+    cwcurl_seek_callback seek, cwcurl_prerequest_callback prerequest);
+// What they are called with.
+void cwcurl_set_context(cwcurl_easy *easy, void *context);
 long cwcurl_set_socket_observer(cwcurl_easy *easy, cwcurl_socket_observer *observer);
 
 long cwcurl_get_long(cwcurl_easy *easy, long info);

@@ -7,22 +7,22 @@
         private(set) var easy: OpaquePointer
         var transfer: CurlTransfer?
         private unowned let loop: CurlLoop
-        private let settings: CurlSettings
+        private let template: CurlTemplate
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorSize)
-        /// Whether more is set than what every transfer sets for itself.
-        private var isSpecial = true
+        /// Whether it cannot make another transfer: more is set than what every one sets for itself.
+        private var isSpent = false
         private var isSecure = false
-        private var isUsed = false
 
         private static let errorSize = 256
         /// The most that is handed on at once, in bytes.
         private static let portion = 256 << 10
 
-        init?(loop: CurlLoop, settings: CurlSettings) {
-            guard let easy = cwcurl_easy_make() else { return nil }
+        init?(loop: CurlLoop, template: CurlTemplate) {
+            guard let easy = template.copy() else { return nil }
             self.easy = easy
             self.loop = loop
-            self.settings = settings
+            self.template = template
+            adopt()
         }
 
         deinit {
@@ -30,107 +30,51 @@
             errorText.deallocate()
         }
 
+        /// What a copy of the template does not have from that.
+        private func adopt() {
+            cwcurl_set_context(easy, Unmanaged.passUnretained(self).toOpaque())
+            cwcurl_set_pointer(easy, CWCURL_ERRORBUFFER, errorText)
+            if let share = loop.share { cwcurl_set_share(easy, share) }
+        }
+
         /// Makes the handle ready to send a request; 0, or libcurl's code for what is wrong with it.
         func prepare(_ transfer: CurlTransfer) -> Int {
             let request = transfer.request
             self.transfer = transfer
             errorText[0] = 0
-            if isUsed, CurlLibrary.remembersHeaders {
-                guard let fresh = cwcurl_easy_make() else { return CWCURL_OUT_OF_MEMORY }
+            guard template.code == 0 else { return template.code }
+            if isSpent {
+                guard let fresh = template.copy() else { return CWCURL_OUT_OF_MEMORY }
                 cwcurl_easy_free(easy)
                 easy = fresh
-                (isSpecial, isUsed) = (true, false)
+                isSecure = false
+                adopt()
             }
-            if isSpecial {
-                if isUsed { cwcurl_easy_reset(easy) }
-                let code = setUp()
-                guard code == 0 else { return code }
-                isSpecial = false
-            }
-            isUsed = true
+            isSpent = false
             if isSecure != request.isSecure {
                 isSecure = request.isSecure
-                setProxy()
+                template.setProxy(of: easy, isSecure: isSecure)
                 // Waiting for a connection that others can share makes sense where HTTP/2 may be spoken.
                 let isShared = isSecure && CurlLibrary.has(CWCURL_FEATURE_HTTP2)
                 cwcurl_set_long(easy, CWCURL_HTTP_VERSION, isShared ? CWCURL_HTTP_2_OVER_TLS : CWCURL_HTTP_1_1)
                 cwcurl_set_long(easy, CWCURL_PIPEWAIT, isShared ? 1 : 0)
             }
-            cwcurl_set_list(easy, CWCURL_HTTPHEADER, request.headers)
+            cwcurl_set_list(easy, CWCURL_HTTPHEADER, request.headers?.list)
             // So that the second of two addresses is tried while there is time.
             cwcurl_set_long(
                 easy, CWCURL_CONNECTTIMEOUT_MS, Int(min(max(request.idleTimeout / 1_000_000, 1), 86_400_000)))
             setMethod(of: request)
             if let trust = request.trust {
-                isSpecial = true
+                isSpent = true
                 let code = trust.apply(to: easy)
                 guard code == 0 else { return code }
             }
-            return cwcurl_set_text(easy, CWCURL_URL, request.address)
-        }
-
-        /// The configuration's proxy for http or https; an empty one keeps libcurl from looking into the environment.
-        private func setProxy() {
-            guard let proxies = settings.proxies else { return }
-            cwcurl_set_text(easy, CWCURL_PROXY, (isSecure ? proxies.secure : proxies.plain) ?? "")
-            cwcurl_set_text(easy, CWCURL_NOPROXY, proxies.exceptions ?? "")
-        }
-
-        /// What holds for every transfer.
-        private func setUp() -> Int {
-            isSecure = false
-            let context = Unmanaged.passUnretained(self).toOpaque()
-            var codes = [
-                cwcurl_set_long(easy, CWCURL_NOSIGNAL, 1),
-                cwcurl_set_long(easy, CWCURL_FOLLOWLOCATION, 0),
-                cwcurl_set_long(easy, CWCURL_PROTOCOLS, CWCURL_PROTOCOL_HTTP | CWCURL_PROTOCOL_HTTPS),
-                cwcurl_set_long(easy, CWCURL_REDIR_PROTOCOLS, CWCURL_PROTOCOL_HTTP | CWCURL_PROTOCOL_HTTPS),
-                cwcurl_set_callbacks(
-                    easy, context, CurlCallbacks.head, CurlCallbacks.body, CurlCallbacks.upload, CurlCallbacks.seek),
-                cwcurl_set_socket_observer(easy, loop.socketObserver),
-                cwcurl_set_pointer(easy, CWCURL_ERRORBUFFER, errorText),
-                cwcurl_set_text(easy, CWCURL_ACCEPT_ENCODING, ""),
-                cwcurl_set_text(easy, CWCURL_USERAGENT, settings.userAgent),
-                cwcurl_set_long(easy, CWCURL_HTTP_VERSION, CWCURL_HTTP_1_1),
-            ]
-            if CurlLibrary.has(CWCURL_FEATURE_TLS) { codes += setUpTLS() }
-            setProxy()
-            if let path = settings.options.unixSocketPath {
-                codes.append(cwcurl_set_text(easy, CWCURL_UNIX_SOCKET_PATH, path))
-            }
-            if let share = loop.share { codes.append(cwcurl_set_share(easy, share)) }
-            // Good to have, but nothing depends on them.
-            cwcurl_set_prerequest(easy, context, CurlCallbacks.prerequest)
-            cwcurl_set_long(easy, CWCURL_SUPPRESS_CONNECT_HEADERS, 1)
-            // Else a transfer that is cancelled while its host's name is looked up keeps the thread until the answer.
-            cwcurl_set_long(easy, CWCURL_QUICK_EXIT, 1)
-            cwcurl_set_long(easy, CWCURL_PATH_AS_IS, 1)
-            // Just small enough that glibc does not tidy up its whole heap each time that libcurl lets go of it.
-            cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 60 << 10)
-            return codes.first { $0 != 0 } ?? 0
-        }
-
-        private func setUpTLS() -> [Int] {
-            let options = settings.options
-            var codes = [
-                cwcurl_set_long(easy, CWCURL_SSL_VERIFYPEER, 1),
-                cwcurl_set_long(easy, CWCURL_SSL_VERIFYHOST, 2),
-                cwcurl_set_long(
-                    easy, CWCURL_SSLVERSION, options.minimumTLSVersion == .v1_2 ? CWCURL_TLS_1_2 : CWCURL_TLS_1_3),
-            ]
-            if CurlLibrary.keepsAuthorities { codes.append(cwcurl_set_text(easy, CWCURL_CAPATH, nil)) }
-            guard let own = options.clientCertificate else { return codes }
-            codes.append(cwcurl_set_text(easy, CWCURL_SSLCERT, own.certificate.path))
-            codes.append(cwcurl_set_text(easy, CWCURL_SSLCERTTYPE, own.key == nil ? "P12" : "PEM"))
-            if let key = own.key { codes.append(cwcurl_set_text(easy, CWCURL_SSLKEY, key.path)) }
-            // Without any, OpenSSL would ask for one at the terminal, and the thread would wait for an answer.
-            codes.append(cwcurl_set_text(easy, CWCURL_KEYPASSWD, own.password?.text ?? ""))
-            return codes
+            return request.address.withCString { cwcurl_set_text(easy, CWCURL_URL, $0) }
         }
 
         private func setMethod(of request: CurlRequest) {
             if request.method == "GET", case .none = request.body { return }
-            isSpecial = true
+            isSpent = true
             switch request.body {
             case .none where request.method == "HEAD": cwcurl_set_long(easy, CWCURL_NOBODY, 1)
             case .none where request.sendsLength:
@@ -198,6 +142,7 @@
 
         func receivedBody(_ bytes: UnsafeRawBufferPointer) -> Int {
             guard let transfer else { return 0 }
+            if CurlLibrary.remembersHeaders, !transfer.head.isComplete { return foreseen(bytes, transfer) }
             if transfer.isPaused { return Int(CWCURL_WRITE_PAUSE) }
             transfer.lastActivity = loop.now
             transfer.received.append(bytes.bindMemory(to: UInt8.self))
@@ -208,6 +153,21 @@
                 if loop.holdsBack(transfer) { transfer.isPaused = true }
             }
             return bytes.count
+        }
+
+        /// A line of the head before libcurl deals with it: it must not go on with one that is not of this response.
+        private func foreseen(_ line: UnsafeRawBufferPointer, _ transfer: CurlTransfer) -> Int {
+            switch line.first {
+            case UInt8(ascii: " ")?, UInt8(ascii: "\t")?:
+                guard !transfer.hasHeader else { return line.count }
+                let reason = "the first header of the response begins with a blank"
+                transfer.failure = .urlError(.curl(.cannotParseResponse, reason, transfer.request.url))
+                return 0
+            case UInt8(ascii: "\r")?, UInt8(ascii: "\n")?, nil: break
+            // The status line, which libcurl does not keep; what only looks like it does no harm.
+            default: if !line.starts(with: "HTTP/".utf8) { transfer.hasHeader = true }
+            }
+            return line.count
         }
 
         func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {

@@ -19,12 +19,14 @@
         private var multi: OpaquePointer?
         /// The TLS sessions of all transfers.
         private(set) var share: OpaquePointer?
-        let socketObserver = UnsafeMutablePointer<cwcurl_socket_observer>.allocate(capacity: 1)
+        private let socketObserver = UnsafeMutablePointer<cwcurl_socket_observer>.allocate(capacity: 1)
+        private let template: CurlTemplate
 
         private var active: [Int: CurlHandle] = [:]
         private var spare: [CurlHandle] = []
         /// Those that have something to hand on.
         private var dirty: [CurlHandle] = []
+        private var ended: [(CurlHandle, code: Int)] = []
         private var messages: [CurlInbox.Message] = []
 
         /// The present, in nanoseconds of the monotonic clock; set once in a round.
@@ -44,6 +46,7 @@
             self.settings = settings
             self.events = events
             sockets = CurlSockets(inbox: inbox)
+            template = CurlTemplate(settings: settings, socketObserver: socketObserver)
             let context = Unmanaged.passUnretained(self).toOpaque()
             socketObserver.initialize(
                 to: cwcurl_socket_observer(
@@ -125,7 +128,7 @@
         private func start(_ request: CurlRequest) {
             let transfer = CurlTransfer(request, now: now)
             if let failure = request.failure { return events.task(request.identifier, completedWith: failure) }
-            guard let multi, let handle = spare.popLast() ?? CurlHandle(loop: self, settings: settings) else {
+            guard let multi, let handle = spare.popLast() ?? CurlHandle(loop: self, template: template) else {
                 return events.task(request.identifier, completedWith: Self.noMemory)
             }
             active[request.identifier] = handle
@@ -209,23 +212,21 @@
 
         private func finishEnded() {
             if let multi {
-                var ended: [(CurlHandle, Int)] = []
                 var code = 0
                 while let easy = cwcurl_multi_next_ended(multi, &code) {
                     guard let context = cwcurl_get_private(easy) else { continue }
                     ended.append((Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue(), code))
                 }
                 for (handle, code) in ended { finish(handle, code: code) }
+                ended.removeAll(keepingCapacity: true)
             }
-            guard !dirty.isEmpty else { return }
-            let marked = dirty
-            dirty.removeAll(keepingCapacity: true)
             // One that has ended meanwhile has handed everything on, and may be at work for another request already.
-            for handle in marked {
+            for handle in dirty {
                 guard let transfer = handle.transfer, transfer.isDirty else { continue }
                 transfer.isDirty = false
                 flush(transfer)
             }
+            dirty.removeAll(keepingCapacity: true)
         }
 
         private func finish(_ handle: CurlHandle, code: Int, isSent: Bool = true) {

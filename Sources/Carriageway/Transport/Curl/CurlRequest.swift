@@ -20,7 +20,7 @@
         let storesCookies: Bool
         /// How the server is judged beyond the usual.
         let trust: CurlTrust?
-        private(set) var headers: OpaquePointer?
+        private(set) var headers: CurlHeaders?
         /// Why the request cannot be sent.
         private(set) var failure: NetworkError?
 
@@ -29,7 +29,7 @@
             self.url = url
             address = url.absoluteString
             method = request.httpMethod ?? "GET"
-            isSecure = url.scheme == "https"
+            isSecure = url.isSecure
             idleTimeout = settings.idleTimeout(of: request)
             mayBeSentTwice = MethodRule.mayBeSentTwice(request)
             storesCookies = settings.cookies != nil && request.httpShouldHandleCookies
@@ -47,21 +47,26 @@
             addHeaders(of: request, settings)
         }
 
-        deinit {
-            if let headers { cwcurl_list_free(headers) }
-        }
-
         private func addHeaders(of request: URLRequest, _ settings: CurlSettings) {
             let own = request.allHTTPHeaderFields ?? [:]
-            for (name, value) in own { add(name, value) }
-            for header in settings.headers where !Self.has(header.name, own) { add(header.name, header.value) }
-            if storesCookies, !Self.has("Cookie", own), let cookie = settings.cookies?.header(for: url) {
-                add("Cookie", cookie)
-            }
+            var cookie: String?
+            if storesCookies, !Self.has("Cookie", own) { cookie = settings.cookies?.header(for: url) }
+            guard !own.isEmpty || cookie != nil || sendsLength else { return headers = settings.usualHeaders }
+            let headers = CurlHeaders()
+            self.headers = headers
+            for (name, value) in own { add(name, value, to: headers) }
+            for (name, value) in settings.headers where !Self.has(name, own) { add(name, value, to: headers) }
+            if let cookie { add("Cookie", cookie, to: headers) }
             guard sendsLength else { return }
             // libcurl would wait a second for the server's word before it sends a large body.
-            add("Expect", nil)
-            if !Self.has("Content-Type", own) { add("Content-Type", nil) }
+            add("Expect", nil, to: headers)
+            if !Self.has("Content-Type", own) { add("Content-Type", nil, to: headers) }
+        }
+
+        private func add(_ name: String, _ value: String?, to headers: CurlHeaders) {
+            if failure == nil, !headers.add(name, value) {
+                failure = .invalidRequest("the value of the header \(name) has control characters")
+            }
         }
 
         /// Whether a length is sent also when there is no body (RFC 9110, section 8.6).
@@ -72,25 +77,6 @@
 
         private static func has(_ name: String, _ fields: [String: String]) -> Bool {
             fields.keys.contains { $0.utf8.count == name.utf8.count && $0.lowercased() == name.lowercased() }
-        }
-
-        /// Adds a line; without a value one that takes the header back that libcurl sends by itself.
-        private func add(_ name: String, _ value: String?) {
-            guard failure == nil else { return }
-            let line =
-                switch value {
-                case nil: "\(name):"
-                // libcurl's way to send a header without a value.
-                case ""?: "\(name);"
-                case let value?: "\(name): \(value)"
-                }
-            guard !line.utf8.contains(0), let longer = cwcurl_list_append(headers, line) else {
-                // The list is gone if it could not be made longer; if the line was not tried it is not.
-                if !line.utf8.contains(0) { headers = nil }
-                failure = .invalidRequest("the value of the header \(name) has control characters")
-                return
-            }
-            headers = longer
         }
     }
 

@@ -6,6 +6,8 @@
     /// What a session's configuration means for libcurl; the same for all its requests.
     struct CurlSettings: Sendable {
         let headers: [(name: String, value: String)]
+        /// Those alone, for the many requests that have none of their own.
+        let usualHeaders = CurlHeaders()
         let userAgent: String
         let cookies: CurlCookies?
         let maxConnectionsPerHost: Int
@@ -25,6 +27,7 @@
             let configuration = configuration.adapted()
             // Those of the configuration are the session's to add.
             headers = Self.languages.map { [("Accept-Language", $0)] } ?? []
+            for header in headers { _ = usualHeaders.add(header.name, header.value) }
             userAgent = "\(ProcessInfo.processInfo.processName) (unknown version) curl/\(CurlLibrary.version)"
             cookies = CurlCookies(configuration)
             maxConnectionsPerHost = configuration.httpMaximumConnectionsPerHost

@@ -34,7 +34,9 @@
         }
 
         mutating func want(_ events: SocketInterest.Events, on socket: Int32) {
-            apply(interest.want(events, on: Int(socket)), to: socket)
+            // Apart, since a call that takes `self` would have the table copied for the change.
+            let change = interest.want(events, on: Int(socket))
+            apply(change, to: socket)
         }
 
         mutating func opened(_ socket: Int32) { interest.opened(Int(socket)) }

@@ -8,6 +8,8 @@
         let request: CurlRequest
         var head = ResponseHead()
         var hasGivenResponse = false
+        /// Whether libcurl has kept a header of this response, that a folded line can go on with.
+        var hasHeader = false
         /// What has come of the body and was not handed on yet.
         var received = Data()
         /// How much of a body in memory has been read.

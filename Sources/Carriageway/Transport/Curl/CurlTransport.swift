@@ -24,7 +24,7 @@
         }
 
         func refusal(of request: URLRequest) -> NetworkError? {
-            guard let url = request.url, url.scheme == "https" else { return nil }
+            guard let url = request.url, url.isSecure else { return nil }
             return settings.trust(url)?.refusal.map { .invalidRequest($0) }
         }
 
