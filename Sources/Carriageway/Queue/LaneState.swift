@@ -31,26 +31,6 @@ extension Lane {
     /// Each pair of queue and host has two buckets, with and without credential, each a heap of waiting tickets. A queue lists the heads of those of its
     /// buckets that may go, so that the next ticket is found in O(log n), however many hosts and tickets wait.
     struct State {
-        struct Host {
-            let name: String
-            /// Tickets for this host, waiting and active, and requests that stand in no line.
-            var tickets = 0
-            var active = 0
-            var heldUntil: Moment?
-            /// Of the queues that limit the rate of their requests to the host.
-            var paces: [MemberID: Pace] = [:]
-        }
-
-        struct Ticket {
-            let member: MemberID
-            var bucket: BucketID
-            var round: Int
-            var place: Place
-            var isActive = false
-
-            var host: HostID { bucket.host }
-        }
-
         /// How many slots a host has over all queues, as the transport has connections for it; nil for any number.
         let connectionsPerHost: Int?
         private(set) var members: [MemberID: Member] = [:]
@@ -310,24 +290,6 @@ extension Lane.State {
             if best.map({ head < $0.1 }) ?? true { best = (identifier, head) }
         }
         return best
-    }
-
-    /// What the queues share of a host, and when the next turn of one of them comes.
-    private struct Connections {
-        let hosts: [HostID: Host]
-        let limit: Int?
-        let now: Moment
-
-        func isFree(_ host: HostID) -> Bool {
-            guard let host = hosts[host] else { return true }
-            if let heldUntil = host.heldUntil, heldUntil > now { return false }
-            return limit.map { host.active < $0 } ?? true
-        }
-
-        func nextTurn(for host: HostID, of member: MemberID) -> Moment? {
-            guard let paces = hosts[host]?.paces, !paces.isEmpty else { return nil }
-            return paces[member]?.nextTurn(after: now)
-        }
     }
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.
