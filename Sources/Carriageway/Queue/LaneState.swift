@@ -90,24 +90,39 @@ extension Lane.State {
         _ client: ClientID, round: Int, member: MemberID, host name: String, needsCredential: Bool = false,
         priority: Int, now: Moment
     ) -> [Action] {
-        guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
-        let host = host(named: name)
-        hosts.change(host) { $0.tickets += 1 }
-        nextSequence += 1
-        let place = Place(priority: priority, sequence: nextSequence, client: client)
-        let bucket = BucketID(host: host, needsCredential: needsCredential)
-        var ticket = Ticket(member: member, bucket: bucket, round: round, place: place)
-        if mayPass(bucket, of: member) {
-            ticket.isActive = true
-            tickets[client] = ticket
-            activeTickets += 1
-            members.change(member) { $0.takeSlot(of: bucket) }
-            hosts.change(host) { $0.active += 1 }
+        if pass(client, round: round, member: member, host: name, needsCredential, priority) {
             return [.admit(client, round: round)]
         }
-        tickets[client] = ticket
+        let bucket = BucketID(host: host(named: name), needsCredential: needsCredential)
+        hosts.change(bucket.host) { $0.tickets += 1 }
+        let place = nextPlace(of: client, priority)
+        tickets[client] = Ticket(member: member, bucket: bucket, round: round, place: place)
         members.change(member) { $0.insert(place, in: bucket, tickets: tickets) }
         return admissions(now: now)
+    }
+
+    /// A client that need not stand in line gets a slot. False if it has to.
+    mutating func pass(
+        _ client: ClientID, round: Int, member: MemberID, host name: String, _ needsCredential: Bool, _ priority: Int
+    ) -> Bool {
+        guard !isClosed, members[member] != nil else { return true }
+        let bucket = BucketID(host: host(named: name), needsCredential: needsCredential)
+        guard mayPass(bucket, of: member) else { return false }
+        var ticket = Ticket(member: member, bucket: bucket, round: round, place: nextPlace(of: client, priority))
+        ticket.isActive = true
+        tickets[client] = ticket
+        activeTickets += 1
+        members.change(member) { $0.takeSlot(of: bucket) }
+        hosts.change(bucket.host) { host in
+            host.tickets += 1
+            host.active += 1
+        }
+        return true
+    }
+
+    private mutating func nextPlace(of client: ClientID, _ priority: Int) -> Place {
+        nextSequence += 1
+        return Place(priority: priority, sequence: nextSequence, client: client)
     }
 
     /// Whether one that comes now goes at once. Nobody before it could: he would have gone with the event that let him.
