@@ -54,13 +54,19 @@ final class Lane: Sendable {
     func enter(
         _ client: any LaneClient, round: Int, member: MemberID, host: String, needsCredential: Bool, priority: Int
     ) {
+        var isAdmitted = false
         apply { shared, now in
             let identifier = ClientID(client)
             shared.clients[identifier] = client
+            isAdmitted = shared.state.pass(
+                identifier, round: round, member: member, host: host, needsCredential, priority)
+            // Most need not stand in line: for them nothing is written down.
+            if isAdmitted { return [] }
             return shared.state.enter(
                 identifier, round: round, member: member, host: host, needsCredential: needsCredential,
                 priority: priority, now: now)
         }
+        if isAdmitted { client.laneAdmits(round: round) }
     }
 
     func leave(_ client: any LaneClient, round: Int) {

@@ -31,26 +31,6 @@ extension Lane {
     /// Each pair of queue and host has two buckets, with and without credential, each a heap of waiting tickets. A queue lists the heads of those of its
     /// buckets that may go, so that the next ticket is found in O(log n), however many hosts and tickets wait.
     struct State {
-        struct Host {
-            let name: String
-            /// Tickets for this host, waiting and active, and requests that stand in no line.
-            var tickets = 0
-            var active = 0
-            var heldUntil: Moment?
-            /// Of the queues that limit the rate of their requests to the host.
-            var paces: [MemberID: Pace] = [:]
-        }
-
-        struct Ticket {
-            let member: MemberID
-            var bucket: BucketID
-            var round: Int
-            var place: Place
-            var isActive = false
-
-            var host: HostID { bucket.host }
-        }
-
         /// How many slots a host has over all queues, as the transport has connections for it; nil for any number.
         let connectionsPerHost: Int?
         private(set) var members: [MemberID: Member] = [:]
@@ -110,24 +90,39 @@ extension Lane.State {
         _ client: ClientID, round: Int, member: MemberID, host name: String, needsCredential: Bool = false,
         priority: Int, now: Moment
     ) -> [Action] {
-        guard !isClosed, members[member] != nil else { return [.admit(client, round: round)] }
-        let host = host(named: name)
-        hosts.change(host) { $0.tickets += 1 }
-        nextSequence += 1
-        let place = Place(priority: priority, sequence: nextSequence, client: client)
-        let bucket = BucketID(host: host, needsCredential: needsCredential)
-        var ticket = Ticket(member: member, bucket: bucket, round: round, place: place)
-        if mayPass(bucket, of: member) {
-            ticket.isActive = true
-            tickets[client] = ticket
-            activeTickets += 1
-            members.change(member) { $0.takeSlot(of: bucket) }
-            hosts.change(host) { $0.active += 1 }
+        if pass(client, round: round, member: member, host: name, needsCredential, priority) {
             return [.admit(client, round: round)]
         }
-        tickets[client] = ticket
+        let bucket = BucketID(host: host(named: name), needsCredential: needsCredential)
+        hosts.change(bucket.host) { $0.tickets += 1 }
+        let place = nextPlace(of: client, priority)
+        tickets[client] = Ticket(member: member, bucket: bucket, round: round, place: place)
         members.change(member) { $0.insert(place, in: bucket, tickets: tickets) }
         return admissions(now: now)
+    }
+
+    /// A client that need not stand in line gets a slot. False if it has to.
+    mutating func pass(
+        _ client: ClientID, round: Int, member: MemberID, host name: String, _ needsCredential: Bool, _ priority: Int
+    ) -> Bool {
+        guard !isClosed, members[member] != nil else { return true }
+        let bucket = BucketID(host: host(named: name), needsCredential: needsCredential)
+        guard mayPass(bucket, of: member) else { return false }
+        var ticket = Ticket(member: member, bucket: bucket, round: round, place: nextPlace(of: client, priority))
+        ticket.isActive = true
+        tickets[client] = ticket
+        activeTickets += 1
+        members.change(member) { $0.takeSlot(of: bucket) }
+        hosts.change(bucket.host) { host in
+            host.tickets += 1
+            host.active += 1
+        }
+        return true
+    }
+
+    private mutating func nextPlace(of client: ClientID, _ priority: Int) -> Place {
+        nextSequence += 1
+        return Place(priority: priority, sequence: nextSequence, client: client)
     }
 
     /// Whether one that comes now goes at once. Nobody before it could: he would have gone with the event that let him.
@@ -310,24 +305,6 @@ extension Lane.State {
             if best.map({ head < $0.1 }) ?? true { best = (identifier, head) }
         }
         return best
-    }
-
-    /// What the queues share of a host, and when the next turn of one of them comes.
-    private struct Connections {
-        let hosts: [HostID: Host]
-        let limit: Int?
-        let now: Moment
-
-        func isFree(_ host: HostID) -> Bool {
-            guard let host = hosts[host] else { return true }
-            if let heldUntil = host.heldUntil, heldUntil > now { return false }
-            return limit.map { host.active < $0 } ?? true
-        }
-
-        func nextTurn(for host: HostID, of member: MemberID) -> Moment? {
-            guard let paces = hosts[host]?.paces, !paces.isEmpty else { return nil }
-            return paces[member]?.nextTurn(after: now)
-        }
     }
 
     /// Something about a host has changed: the first in line for it, of each queue, may be able to go.

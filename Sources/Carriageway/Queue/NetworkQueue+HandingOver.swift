@@ -58,8 +58,8 @@ extension NetworkQueue {
     func lookLater() {
         // Not by `asyncAfter`: where no descriptor is left, the first timer of a process ends it, and the system's time has
         // had its own from the start.
-        _ = SystemTime.shared.schedule(at: .now.advanced(by: .milliseconds(10))) { [weak self] in
-            guard let self else { return }
+        // Nor weakly: that would make every use of the queue dearer, for the 10 ms that it may live longer.
+        _ = SystemTime.shared.schedule(at: .now.advanced(by: .milliseconds(10))) {
             Self.handOvers.async { self.handOverLate() }
         }
     }
