@@ -45,11 +45,21 @@ extension Scenario {
         let folded = "HTTP/1.1 200 OK\r\n\tX-A: b\r\n X-B: c\r\nContent-Length: 1\r\n\r\nx"
         server.on("/kept", .raw(Data(folded.utf8), thenClose: false))
         server.on("/closed", .raw(Data(folded.utf8)))
+        // Status lines that do not look like one at a glance: libcurl takes any case, and shows a long line in pieces.
+        let end = "\r\n X-A: b\r\nContent-Length: 1\r\n\r\nx"
+        let long = String(repeating: "x", count: 40_000)
+        for (index, status) in [
+            "http/1.1 200 OK", "Http/1.0 200", "HTTP/1.1 200 \(long)", "HTTP/1.1 200 OK\r\nno colon",
+        ].enumerated() {
+            server.on("/odd\(index)", .raw(Data("\(status)\(end)".utf8)))
+            server.on("/odd\(index + 4)", .raw(Data("HTTP/1.1 103 Early\r\n\r\n\(status)\(end)".utf8)))
+        }
         server.on("/fine", LoopbackServer.Response.text("fine").header("X-Long", String(repeating: "y", count: 300)))
         let session = NetworkSession.probed()
         for _ in 0..<60 {
             await withTaskGroup(of: Void.self) { group in
-                for path in ["/fine", "/kept", "/fine", "/closed", "/fine", "/kept"] {
+                let odd = (0..<8).flatMap { ["/odd\($0)", "/fine"] }
+                for path in ["/fine", "/kept", "/fine", "/closed", "/fine", "/kept"] + odd {
                     // Some versions read it, others call it an error.
                     group.addTask { _ = try? await session.data(for: URLRequest(url: server.url(path))) }
                 }

@@ -77,10 +77,17 @@ extension Exchange {
         let canPause = session.transport.canPause
         switch destination.receive(data) {
         case .none: break
-        case .full: if canPause { pause(identifier, for: destination) } else { destination.catchUp() }
+        case .full: if canPause { pause(identifier, for: destination) } else { wait(for: destination, identifier) }
         case .overrun(let error): if canPause { pause(identifier, for: destination) } else { fail(with: error) }
         }
         return true
+    }
+
+    /// Lets the destination catch up, which is no idleness of the transfer's.
+    private func wait(for destination: any ResponseDestination, _ identifier: Int) {
+        record(by: identifier) { $0.delivery.isPaused = true }
+        destination.catchUp()
+        record(by: identifier) { $0.delivery.isPaused = false }
     }
 
     private func pause(_ identifier: Int, for destination: any ResponseDestination) {

@@ -44,17 +44,30 @@ extension Exchange {
     }
 
     private func idleTimeCameUp(_ timeout: Duration) {
+        switch isIdle(for: timeout) {
+        case nil: break
+        // What has come may wait behind something slow, and is a sign of life.
+        case true?: session.transport.onceToldAll { [weak self] in self?.endIfIdle(for: timeout) }
+        case false?: watchIdleTime(timeout)
+        }
+    }
+
+    private func endIfIdle(for timeout: Duration) {
+        switch isIdle(for: timeout) {
+        case nil: break
+        case true?: fail(with: .urlError(URLError(.timedOut)))
+        case false?: watchIdleTime(timeout)
+        }
+    }
+
+    /// Nil if nothing is on the wire.
+    private func isIdle(for timeout: Duration) -> Bool? {
         let now = session.time.moment
-        let isIdle = state.withLock { state -> Bool? in
+        return state.withLock { state in
             guard case .running = state.phase else { return nil }
             // A task that was paused is idle because we want it to.
             if state.delivery.isPaused || state.isHeld { state.lastActivity = now }
             return state.lastActivity.advanced(by: timeout) <= now
-        }
-        switch isIdle {
-        case nil: break
-        case true?: fail(with: .urlError(URLError(.timedOut)))
-        case false?: watchIdleTime(timeout)
         }
     }
 }

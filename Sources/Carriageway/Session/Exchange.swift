@@ -193,8 +193,9 @@ final class Exchange: Sendable {
         let body = state.withLock { $0.body }
         let bodyLength = (try? body.length()) ?? -1
         state.withLock { $0.bodyLength = bodyLength }
-        let now = session.time.moment
         let canSend = session.transport.start(request.withoutBody, body: body) { identifier in
+            // Not before: the body may have taken its time to open.
+            let now = session.time.moment
             let isWanted = state.withLock { state in
                 guard state.canGoOn else { return false }
                 state.phase = .running(identifier)

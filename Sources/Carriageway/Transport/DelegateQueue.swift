@@ -51,6 +51,9 @@
             }
         }
 
+        /// Does something once the blocks that are there have run; the caller does not wait, and nobody for it.
+        package func afterAll(_ action: @escaping @Sendable () -> Void) { blocks.async(execute: action) }
+
         /// How many blocks there are that have not run, and whether Foundation waits for them.
         package var backlog: (count: Int, isHeld: Bool) { hold.condition.withLock { (count, isHolding) } }
 

@@ -75,13 +75,18 @@ struct ResponseHead {
 
     private mutating func begin(_ line: UnsafeRawBufferPointer) {
         // Nothing in front of a status line counts, be it a blank line.
-        guard line.count > 5, line.prefix(5).elementsEqual("HTTP/".utf8, by: { $0 & 0xDF == $1 & 0xDF }) else { return }
+        guard Self.isStatusLine(line) else { return }
         place = .fields
         bytes.reserveCapacity(512)
         lines.reserveCapacity(16)
         version = String(decoding: line.prefix { $0 != 0x20 }, as: UTF8.self)
         let digits = line.dropFirst(version.utf8.count).drop { $0 == 0x20 }.prefix(3)
         status = digits.reduce(0) { (0x30...0x39).contains($1) ? $0 * 10 + Int($1 - 0x30) : $0 }
+    }
+
+    /// Whether it begins as a status line does, in letters of any case: so libcurl sees it too.
+    static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.count > 5 && line.prefix(5).elementsEqual("HTTP/".utf8, by: { $0 & 0xDF == $1 & 0xDF })
     }
 
     private mutating func end() -> Progress {

@@ -14,6 +14,9 @@ import Foundation
 final class URLSessionLine: Sendable {
     private let session: URLSession
     private let tasks: URLSessionTasks
+    #if canImport(FoundationNetworking)
+        private let delegateQueue = DelegateQueue()
+    #endif
 
     /// - Parameter number: 0 or 1; identifiers of lines with different numbers differ.
     init(
@@ -21,9 +24,7 @@ final class URLSessionLine: Sendable {
     ) {
         tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
-        #if canImport(FoundationNetworking)
-            let delegateQueue = DelegateQueue()
-        #else
+        #if !canImport(FoundationNetworking)
             let delegateQueue: OperationQueue? = nil
         #endif
         // Serial, and nothing of the caller's runs on it.
@@ -75,6 +76,9 @@ final class URLSessionLine: Sendable {
     #if canImport(FoundationNetworking)
         /// One for all sessions, since they share the queue that is waited for: so one thread waits at most.
         private static let cancellations = DispatchQueue(label: "carriageway.cancellations")
+
+        /// Calls `action` when the delegate has been told all that Foundation has for it by now.
+        func onceToldAll(_ action: @escaping @Sendable () -> Void) { delegateQueue.afterAll(action) }
     #endif
 
     #if !canImport(FoundationNetworking)

@@ -101,6 +101,10 @@ final class URLSessionTransport: Transport {
             .saturating(seconds: request.idleTimeout(usual: configuration.timeoutIntervalForRequest))
         }
 
+        func onceToldAll(_ action: @escaping @Sendable () -> Void) {
+            line.onceToldAll { [freshLine] in freshLine.onceToldAll(action) }
+        }
+
         // Foundation on Linux does not look at it.
         var wholeTimeoutToKeep: Duration? { configuration.wholeTimeout }
     #else

@@ -63,4 +63,42 @@ struct PlainAddressTests {
             #expect(URL(string: text).map { URLRequest(url: $0).hostKey } == key)
         }
     }
+
+    @Test("it agrees with Foundation on random changes of usual URLs, alone and relative to another")
+    func random() {
+        var random = SystemRandomNumberGenerator()
+        let bytes = Array(
+            "aZ09-._~:/?#[]@!$&'()*+,;=%\\\" <>^`{|}\u{9}\u{7F}ü\u{130}\u{ff0e}\u{3002}xn--0x1".unicodeScalars)
+        let starts = [
+            "http://example.com:8080/a?b#c", "https://127.0.0.1/", "http://a", "https://xn--tda.test:1", "//h:2/x",
+            "/p",
+            "?q", "http:", "HTTPS://u:p@h:443", "https://0x7f.1:65535/:9@", "http://1.2.3.4.:80", "HTTP://-/",
+        ]
+        let bases = [nil] + starts.compactMap { URL(string: $0) }
+        var found = 0
+        for _ in 0..<60_000 {
+            var text = Array(starts.randomElement(using: &random)?.unicodeScalars ?? "".unicodeScalars)
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                let place = Int.random(in: 0...text.count, using: &random)
+                if Bool.random(using: &random), place < text.count { text.remove(at: place) }
+                if let byte = bytes.randomElement(using: &random) { text.insert(byte, at: min(place, text.count)) }
+            }
+            let base = bases.randomElement(using: &random) ?? nil
+            var scalars = String.UnicodeScalarView()
+            scalars.append(contentsOf: text)
+            guard let url = URL(string: String(scalars), relativeTo: base), let address = PlainAddress(url) else {
+                continue
+            }
+            found += 1
+            let whole = url.absoluteURL
+            for seen in [url, whole] {
+                let usual = seen.scheme == "https" ? 443 : 80
+                let (text, base) = (String(scalars), base?.absoluteString ?? "-")
+                #expect(address.key == "\(seen.host ?? "?"):\(seen.port ?? usual)", "\(text) at \(base)")
+                #expect(["http", "https"].contains(seen.scheme) && seen.user == nil, "\(text) at \(base)")
+                #expect(seen.isSecure == (seen.scheme == "https"), "\(text) at \(base)")
+            }
+        }
+        #expect(found > 1_000)
+    }
 }

@@ -155,19 +155,23 @@
             return bytes.count
         }
 
-        /// A line of the head before libcurl deals with it: it must not go on with one that is not of this response.
-        private func foreseen(_ line: UnsafeRawBufferPointer, _ transfer: CurlTransfer) -> Int {
-            switch line.first {
+        /// A line of the head before libcurl deals with it, a long one in parts: it must not go on with one that is not of this
+        /// response.
+        private func foreseen(_ part: UnsafeRawBufferPointer, _ transfer: CurlTransfer) -> Int {
+            let isBeginning = !transfer.isWithinLine
+            transfer.isWithinLine = part.last != UInt8(ascii: "\n")
+            guard isBeginning else { return part.count }
+            switch part.first {
             case UInt8(ascii: " ")?, UInt8(ascii: "\t")?:
-                guard !transfer.hasHeader else { return line.count }
+                guard !transfer.hasHeader else { return part.count }
                 let reason = "the first header of the response begins with a blank"
                 transfer.failure = .urlError(.curl(.cannotParseResponse, reason, transfer.request.url))
                 return 0
             case UInt8(ascii: "\r")?, UInt8(ascii: "\n")?, nil: break
             // The status line, which libcurl does not keep; what only looks like it does no harm.
-            default: if !line.starts(with: "HTTP/".utf8) { transfer.hasHeader = true }
+            default: if !ResponseHead.isStatusLine(part) { transfer.hasHeader = true }
             }
-            return line.count
+            return part.count
         }
 
         func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {

@@ -10,6 +10,8 @@
         var hasGivenResponse = false
         /// Whether libcurl has kept a header of this response, that a folded line can go on with.
         var hasHeader = false
+        /// Whether libcurl has shown a line of the head in part only, which it does with those of more than 16 KB.
+        var isWithinLine = false
         /// What has come of the body and was not handed on yet.
         var received = Data()
         /// How much of a body in memory has been read.

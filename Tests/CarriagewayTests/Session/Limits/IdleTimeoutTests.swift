@@ -13,8 +13,12 @@ struct IdleTimeoutTests {
     /// One task, of which nothing comes but what the test says.
     private final class SilentTransport: Transport {
         let events: any TransportEvents
+        /// Opens the request's body, which is code of the caller's.
+        let open: @Sendable () -> Void
 
-        init(events: any TransportEvents) { self.events = events }
+        init(events: any TransportEvents, open: @escaping @Sendable () -> Void = {}) {
+            (self.events, self.open) = (events, open)
+        }
 
         let maxConnectionsPerHost = 1
         let takesIPv6Addresses = true
@@ -22,6 +26,7 @@ struct IdleTimeoutTests {
 
         func idleTimeoutToKeep(for request: URLRequest) -> Duration? { .seconds(request.timeoutInterval) }
         func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
+            open()
             _ = claim(1)
             return true
         }
@@ -65,5 +70,22 @@ struct IdleTimeoutTests {
         time.advance(by: .milliseconds(1))
         #expect(operation.result?.error?.urlErrorCode == .timedOut)
         #expect(time.nextDelay == nil)
+    }
+
+    @Test("it begins when the request is sent, not when its body is about to be opened")
+    func slowOpening() throws {
+        let time = VirtualTime()
+        let session = NetworkSession(time: time) { events in
+            SilentTransport(events: events) { time.advance(by: .seconds(60)) }
+        }
+        var request = request()
+        request.timeoutInterval = 10
+        let operation = NetworkOperation(request, session: session)
+        operation.retryPolicy = .never
+        operation.start()
+        time.advance(by: .milliseconds(9_999))
+        #expect(operation.result == nil)
+        time.advance(by: .milliseconds(1))
+        #expect(operation.result?.error?.urlErrorCode == .timedOut)
     }
 }
