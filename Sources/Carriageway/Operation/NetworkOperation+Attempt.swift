@@ -35,7 +35,7 @@ extension NetworkOperation {
         }
         guard isWanted else { return }
         settlePausing(session)
-        if shared.withLock({ $0.isTransferHeld }) { exchange.hold(true) }
+        settleHold(of: exchange, told: false)
         exchange.start()
     }
 

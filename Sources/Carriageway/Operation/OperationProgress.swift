@@ -43,7 +43,16 @@ extension NetworkOperation {
             shared.isTransferHeld = isHeld
             return shared.running.exchange
         }
-        exchange?.hold(isHeld)
+        if let exchange { settleHold(of: exchange, told: nil) }
+    }
+
+    /// Tells an exchange whether the caller holds the transfer, and once more if that has changed meanwhile.
+    func settleHold(of exchange: Exchange, told: Bool?) {
+        var told = told
+        while case let isHeld = shared.withLock({ $0.isTransferHeld }), isHeld != told {
+            exchange.hold(isHeld)
+            told = isHeld
+        }
     }
 
     /// The session is known: so is whether a transfer can be paused.

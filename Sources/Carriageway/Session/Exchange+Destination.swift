@@ -103,27 +103,43 @@ extension Exchange {
     /// The destination has room again.
     private func goOn() {
         let now = session.time.moment
-        let paused: Int? = state.withLock { state in
-            guard state.delivery.isPaused, case .running(let identifier) = state.phase else { return nil }
+        let wasPaused = state.withLock { state in
+            guard state.delivery.isPaused, case .running = state.phase else { return false }
             state.delivery.isPaused = false
             state.lastActivity = now
-            return state.isHeld ? nil : identifier
+            return true
         }
-        if let paused { session.transport.unpause(paused) }
+        if wasPaused { settlePause() }
     }
 
     /// The caller pauses the transfer, or lets it go on.
     func hold(_ isHeld: Bool) {
         guard session.transport.canPause else { return }
         let now = session.time.moment
-        let running: Int? = state.withLock { state in
+        state.withLock { state in
             state.isHeld = isHeld
             state.lastActivity = now
-            guard case .running(let identifier) = state.phase, isHeld || !state.delivery.isPaused else { return nil }
-            return identifier
         }
-        guard let running else { return }
-        if isHeld { session.transport.pause(running) } else { session.transport.unpause(running) }
+        settlePause()
+    }
+
+    /// Tells the transport whether the transfer is paused, and once more if that has changed meanwhile: who changed it may
+    /// have told it before us.
+    func settlePause() {
+        var told: Bool?
+        while true {
+            let task: (identifier: Int, isPaused: Bool)? = state.withLock { state in
+                guard case .running(let identifier) = state.phase else { return nil }
+                return (identifier, state.isHeld || state.delivery.isPaused)
+            }
+            guard let task, task.isPaused != told else { return }
+            told = task.isPaused
+            if task.isPaused {
+                session.transport.pause(task.identifier)
+            } else {
+                session.transport.unpause(task.identifier)
+            }
+        }
     }
 
     /// The transfer has ended: the exchange does so when the body is where it goes.

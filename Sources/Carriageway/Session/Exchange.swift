@@ -207,7 +207,7 @@ final class Exchange: Sendable {
             return isWanted
         }
         guard canSend else { return fail(with: .sessionInvalidated) }
-        if state.withLock({ $0.isHeld }) { hold(true) }
+        if state.withLock({ $0.isHeld }) { settlePause() }
         if let timeout = session.transport.idleTimeoutToKeep(for: request) { watchIdleTime(timeout) }
     }
 

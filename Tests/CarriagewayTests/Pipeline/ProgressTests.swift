@@ -152,6 +152,24 @@ struct ProgressTests {
         _ = try await operation.response
     }
 
+    @Test("paused at once and resumed, a response comes whole, also behind an informational one", .overEveryWire)
+    func pausedAtOnce() async throws {
+        let server = try LoopbackServer()
+        server.on(
+            "/large",
+            LoopbackServer.Response.data(Data.pattern(300_000)).header("X-A", String(repeating: "a", count: 500))
+                .preceded(by: 103))
+        let queue = NetworkQueue(session: Wire.session()) { $0.retryPolicy = .never }
+        let operations = (0..<60).map { _ in NetworkOperation(URLRequest(url: server.url("/large"))) }
+        for operation in operations {
+            let progress = operation.progress
+            queue.addOperation(operation)
+            progress.pause()
+            progress.resume()
+        }
+        for operation in operations { #expect(try await operation.response.data == Data.pattern(300_000)) }
+    }
+
     @Test("over real sockets every byte of an upload is counted", .overEveryWire, arguments: [100_000, 3_000_000])
     func upload(count: Int) async throws {
         let server = try LoopbackServer()

@@ -119,7 +119,9 @@
 
         func applyPause() {
             var bits = 0
-            if transfer?.isPaused == true { bits |= CWCURL_PAUSE_RECEIVING }
+            // Not before the head has come: what comes of it meanwhile has to wait in three places that libcurl has for that,
+            // and one with a 1xx in front is too much for them. At the first byte of the body it is paused anyway.
+            if let transfer, transfer.isPaused, transfer.head.isComplete { bits |= CWCURL_PAUSE_RECEIVING }
             if transfer?.isWaitingForBody == true { bits |= CWCURL_PAUSE_SENDING }
             cwcurl_pause(easy, bits)
         }
