@@ -92,11 +92,9 @@ extension URLRequest {
         /// So many seconds that Dispatch never has to look for their end, and that Foundation can count them in milliseconds.
         fileprivate static let endless: TimeInterval = 1e15
 
-        /// The request for a session without idle timeout; `usual` is the one that is kept for it if it has none itself.
-        func withoutIdleTimeout(usual: TimeInterval) -> URLRequest {
-            // One that is not set is the session's. Whether the default of 60 s is set cannot be told; if it is, it does no
-            // harm where it is not shorter than the one that is kept. To set it copies the request.
-            guard timeoutInterval != 60 || usual > 60 else { return self }
+        /// The request for a session without idle timeout. Also of one that has the default of 60 s: it cannot be told whether
+        /// that was set, and counts then.
+        var withoutIdleTimeout: URLRequest {
             var copy = self
             copy.timeoutInterval = Self.endless
             return copy

@@ -55,7 +55,7 @@ final class URLSessionTransport: Transport {
 
     func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
         #if canImport(FoundationNetworking)
-            let request = request.withoutIdleTimeout(usual: configuration.timeoutIntervalForRequest)
+            let request = request.withoutIdleTimeout
         #else
             let request = request.withTimeout()
         #endif
