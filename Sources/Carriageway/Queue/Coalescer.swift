@@ -62,7 +62,9 @@ final class Coalescer: Sendable {
         leader.shared.withLock { $0.settings.renewing = [] }
         // Each follower has its own.
         leader.timeout = .longest
-        leader.mirrors { [weak self] bytes, total, direction in
+        // The leader keeps it, and so must not be kept by it.
+        leader.mirrors { [weak self, weak leader] bytes, total, direction in
+            guard let leader else { return }
             self?.moved(bytes, total, direction, key: key, leader: leader)
         }
         leader.whenEnded { [weak leader] result in

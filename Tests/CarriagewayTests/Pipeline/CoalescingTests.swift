@@ -216,6 +216,23 @@ struct CoalescingTests {
         #expect(queue.coalescer.isEmpty)
     }
 
+    @Test("the operation that makes the transfer goes away when that has ended", .timeLimit(.minutes(2)))
+    func released() async throws {
+        let stage = Stage { _, _ in .none }
+        let queue = NetworkQueue(session: stage.session) { $0.sharesEqualRequests = true }
+        let operation = queue.send(request())
+        await stage.transport.waitForSent(1)
+        weak var leader: NetworkOperation?
+        do {
+            let key = try #require(operation.shared.withLock { $0.transfer?.key })
+            leader = queue.coalescer.leader(of: key)
+            #expect(leader != nil)
+        }
+        stage.transport.complete(stage.transport.sent[0].identifier, with: .status(200))
+        _ = try await operation.response
+        while leader != nil { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
     private func cleanUp(_ queue: NetworkQueue) async {
         queue.cancelAllOperations()
         await queue.drained()
