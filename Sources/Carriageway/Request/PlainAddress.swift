@@ -23,25 +23,23 @@ struct PlainAddress {
             }
             let hostEnd = bytes[start...].firstIndex { !Self.isOfHost($0) } ?? bytes.count
             guard hostEnd > start else { return nil }
-            guard hostEnd < bytes.count else { return (start..<hostEnd, hostEnd..<hostEnd) }
-            switch bytes[hostEnd] {
-            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return (start..<hostEnd, hostEnd..<hostEnd)
-            case UInt8(ascii: ":"): break
-            default: return nil
-            }
+            func isEnd(_ index: Int) -> Bool { index == bytes.count || Self.endsAuthority(bytes[index]) }
+            if isEnd(hostEnd) { return (start..<hostEnd, hostEnd..<hostEnd) }
+            guard bytes[hostEnd] == UInt8(ascii: ":") else { return nil }
             let portStart = hostEnd + 1
             var (portEnd, number) = (portStart, 0)
             while portEnd < bytes.count, (0x30...0x39).contains(bytes[portEnd]), number < 65_536 {
                 number = number * 10 + Int(bytes[portEnd] - 0x30)
                 portEnd += 1
             }
-            guard 1...65_535 ~= number, bytes[portStart] != 0x30 else { return nil }
-            guard portEnd == bytes.count || [0x2F, 0x3F, 0x23].contains(bytes[portEnd]) else { return nil }
+            guard 1...65_535 ~= number, bytes[portStart] != 0x30, isEnd(portEnd) else { return nil }
             return (start..<hostEnd, portStart..<portEnd)
         }
         guard let found, let found else { return nil }
         (host, port) = found
     }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool { "/?#".utf8.contains(byte) }
 
     private static func isOfHost(_ byte: UInt8) -> Bool {
         switch byte {

@@ -35,7 +35,7 @@ final class URLSessionTransport: Transport {
     #if canImport(FoundationNetworking)
         /// Foundation on Linux lets nobody judge a server's certificates.
         func refusal(of request: URLRequest) -> NetworkError? {
-            guard serverTrust != .system, let url = request.url, url.scheme == "https",
+            guard serverTrust != .system, let url = request.url, url.isSecure,
                 serverTrust.trust(for: url) != .system
             else { return nil }
             return .invalidRequest("URLSession on Linux cannot judge a server's certificates as ServerTrust asks")

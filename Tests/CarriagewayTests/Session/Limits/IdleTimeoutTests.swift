@@ -10,32 +10,6 @@ import Testing
 
 /// How long a transfer may be idle, where the session keeps that time. Over real sockets: `WireTests.idleTimeouts`.
 struct IdleTimeoutTests {
-    /// One task, of which nothing comes but what the test says.
-    private final class SilentTransport: Transport {
-        let events: any TransportEvents
-        /// Opens the request's body, which is code of the caller's.
-        let open: @Sendable () -> Void
-
-        init(events: any TransportEvents, open: @escaping @Sendable () -> Void = {}) {
-            (self.events, self.open) = (events, open)
-        }
-
-        let maxConnectionsPerHost = 1
-        let takesIPv6Addresses = true
-        let canPause = true
-
-        func idleTimeoutToKeep(for request: URLRequest) -> Duration? { .seconds(request.timeoutInterval) }
-        func start(_ request: URLRequest, body: TransportBody, claim: (_ identifier: Int) -> Bool) -> Bool {
-            open()
-            _ = claim(1)
-            return true
-        }
-        func cancel(_ identifier: Int) { events.task(identifier, completedWith: .urlError(URLError(.cancelled))) }
-        func pause(_ identifier: Int) {}
-        func unpause(_ identifier: Int) {}
-        func invalidate() {}
-    }
-
     enum Sign: CaseIterable {
         case informational, head, body, sent
 
