@@ -34,10 +34,13 @@ struct TransferProgress {
     /// Whether an update is on its way; the bytes of one do not queue up behind the other.
     private var isUpdating = false
 
-    /// The progress; the first time it is made.
+    /// The progress; the first time it is made, and says what has been so far: also when all is over, after which nobody
+    /// would tell it.
     mutating func asked(_ make: () -> Progress) -> Progress {
         if let progress { return progress }
         let made = make()
+        if expected >= 0 { made.totalUnitCount = expected }
+        made.completedUnitCount = bytes
         progress = made
         return made
     }
@@ -68,9 +71,10 @@ struct TransferProgress {
 
     /// All has come: a success is complete, whatever was announced.
     mutating func completed() -> Update? {
-        expected = max(bytes, 1)
+        bytes = max(bytes, 1)
+        expected = bytes
         return progress.map {
-            Update(progress: $0, completed: expected, total: expected, bytesPerSecond: rate.bytesPerSecond)
+            Update(progress: $0, completed: bytes, total: expected, bytesPerSecond: rate.bytesPerSecond)
         }
     }
 }

@@ -48,6 +48,31 @@ struct ProgressTests {
         #expect(down.completedUnitCount == 50 && down.totalUnitCount == 50 && down.isFinished)
     }
 
+    @Test("a progress that is asked for in the middle, or after the end, says what has been")
+    func askedLate() async throws {
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session)
+        let operations = [queue.send(request()), queue.send(request()), queue.send(request())]
+        await stage.transport.waitForSent(3)
+        let tasks = stage.transport.sent.map(\.identifier)
+        for task in tasks {
+            stage.transport.give(task, status: 200, headers: ["Content-Length": "50"], body: Data(count: 20))
+        }
+        settle(stage)
+        let middle = operations[0].progress
+        #expect(middle.completedUnitCount == 20 && middle.totalUnitCount == 50 && !middle.isFinished)
+        stage.transport.give(tasks[1], body: Data(count: 30))
+        stage.transport.finish(tasks[1])
+        await operations[1].finished()
+        let end = operations[1].progress
+        #expect(end.completedUnitCount == 50 && end.totalUnitCount == 50 && end.isFinished)
+        #expect(operations[1].uploadProgress.isFinished)
+        operations[2].cancel()
+        await operations[2].finished()
+        #expect(operations[2].progress.completedUnitCount == 20 && !operations[2].progress.isFinished)
+        operations[0].cancel()
+    }
+
     @Test("what is said late does not take back what was said after it; many threads may say and ask at once")
     func threads() {
         var transfer = TransferProgress()
