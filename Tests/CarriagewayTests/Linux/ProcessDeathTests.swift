@@ -24,14 +24,19 @@ struct ProcessDeathTests {
         arguments: [
             "cancelAfterResume", "cancelDuringRedirect", "lateRedirect", "useAfterInvalidation", "hugeTimeouts",
             "oddHeaders", "basicChallenge", "cancelQueued", "longChain", "addedTwice", "barrierAndCancelled",
-            "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "slowReader", "pausedTransfers",
-            "noTemporaryFolder", "noDescriptors", "foldedHeads",
+            "blockedHandlers", "releasedQueue", "diskFull", "manyFiles", "pausedTransfers", "noTemporaryFolder",
+            "noDescriptors", "foldedHeads",
         ])
     func scenario(name: String) async throws {
         try await run([name])
     }
 
     #if os(Linux)
+        @Test("over libcurl a slow reader is waited for, and little is held in memory")
+        func slowReader() async throws {
+            try await run(["slowReader"])
+        }
+
         @Test(
             "over libcurl too, and what cannot be helped over URLSession",
             arguments: [
