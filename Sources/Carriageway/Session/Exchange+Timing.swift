@@ -44,30 +44,26 @@ extension Exchange {
     }
 
     private func idleTimeCameUp(_ timeout: Duration) {
-        switch isIdle(for: timeout) {
-        case nil: break
+        guard let (identifier, isIdle) = idleness(for: timeout) else { return }
+        guard isIdle else { return watchIdleTime(timeout) }
         // What has come may wait behind something slow, and is a sign of life.
-        case true?: session.transport.onceToldAll { [weak self] in self?.endIfIdle(for: timeout) }
-        case false?: watchIdleTime(timeout)
-        }
+        session.transport.onceToldAll(of: identifier) { [weak self] in self?.endIfIdle(for: timeout) }
     }
 
     private func endIfIdle(for timeout: Duration) {
-        switch isIdle(for: timeout) {
-        case nil: break
-        case true?: fail(with: .urlError(URLError(.timedOut)))
-        case false?: watchIdleTime(timeout)
-        }
+        guard let (_, isIdle) = idleness(for: timeout) else { return }
+        guard isIdle else { return watchIdleTime(timeout) }
+        fail(with: .urlError(URLError(.timedOut)))
     }
 
-    /// Nil if nothing is on the wire.
-    private func isIdle(for timeout: Duration) -> Bool? {
+    /// The task that is on the wire, and whether nothing has come of it for so long; nil if there is none.
+    private func idleness(for timeout: Duration) -> (identifier: Int, isIdle: Bool)? {
         let now = session.time.moment
         return state.withLock { state in
-            guard case .running = state.phase else { return nil }
+            guard case .running(let identifier) = state.phase else { return nil }
             // A task that was paused is idle because we want it to.
             if state.delivery.isPaused || state.isHeld { state.lastActivity = now }
-            return state.lastActivity.advanced(by: timeout) <= now
+            return (identifier, state.lastActivity.advanced(by: timeout) <= now)
         }
     }
 }

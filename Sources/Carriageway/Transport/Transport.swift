@@ -19,8 +19,8 @@ package protocol Transport: AnyObject, Sendable {
     /// How long a transfer may be idle, if the session is to keep the time; nil if the transport does so itself.
     func idleTimeoutToKeep(for request: URLRequest) -> Duration?
 
-    /// Calls `action` once, when the events of all that has come by now have been told: for who keeps idle timeouts.
-    func onceToldAll(_ action: @escaping @Sendable () -> Void)
+    /// Calls `action` once, when the events of all that has come of a task by now have been told: for who keeps idle timeouts.
+    func onceToldAll(of identifier: Int, _ action: @escaping @Sendable () -> Void)
 
     /// How long an attempt may take in all, if the session is to keep the time; nil if the transport does so itself.
     var wholeTimeoutToKeep: Duration? { get }
@@ -85,5 +85,5 @@ extension TransportEvents {
 extension Transport {
     package func refusal(of request: URLRequest) -> NetworkError? { nil }
     package var wholeTimeoutToKeep: Duration? { nil }
-    package func onceToldAll(_ action: @escaping @Sendable () -> Void) { action() }
+    package func onceToldAll(of identifier: Int, _ action: @escaping @Sendable () -> Void) { action() }
 }

@@ -145,7 +145,7 @@ extension URLError {
         }
 
         private static let causes: [(words: [String], code: URLError.Code)] = [
-            (["transfer closed", "outstanding read data", "partial file"], .networkConnectionLost),
+            (["transfer closed", "outstanding read data", "partial file", "send failure"], .networkConnectionLost),
             (
                 ["self-signed", "self signed", "unable to get local issuer", "certificate verify failed"],
                 .serverCertificateUntrusted

@@ -12,17 +12,22 @@ import Foundation
 /// and none calls back at once. The records have a lock of their own, which is held for no call: the delegate queue would
 /// else wait for every task that is being made.
 final class URLSessionLine: Sendable {
+    let number: Int
     private let session: URLSession
     private let tasks: URLSessionTasks
     #if canImport(FoundationNetworking)
         private let delegateQueue = DelegateQueue()
     #endif
 
-    /// - Parameter number: 0 or 1; identifiers of lines with different numbers differ.
+    /// - Parameters:
+    ///   - number: identifiers of lines with different numbers differ.
+    ///   - ended: told of the end of each task, before `events` is.
     init(
-        number: Int, configuration: URLSessionConfiguration, serverTrust: ServerTrust, events: any TransportEvents
+        number: Int = 0, configuration: URLSessionConfiguration, serverTrust: ServerTrust, events: any TransportEvents,
+        ended: URLSessionTasks.Ended? = nil
     ) {
-        tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events)
+        self.number = number
+        tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events, ended: ended)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
         #if !canImport(FoundationNetworking)
             let delegateQueue: OperationQueue? = nil
@@ -30,8 +35,6 @@ final class URLSessionLine: Sendable {
         // Serial, and nothing of the caller's runs on it.
         session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: delegateQueue)
     }
-
-    func owns(_ identifier: Int) -> Bool { identifier & 1 == tasks.lineNumber }
 
     func start(_ message: URLSessionMessage, claim: (_ identifier: Int) -> Bool) -> Bool {
         guarded { isInvalidated in

@@ -23,21 +23,31 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         var metrics: TransferMetrics?
     }
 
+    /// Called when a task has ended, before that is told: whether its connection has been closed, as far as we know.
+    typealias Ended = @Sendable (_ isClosed: Bool) -> Void
+
     let lineNumber: Int
     /// Guards what is done with tasks; see ``URLSessionLine``.
     let isInvalidated = Locked(false)
     let records = Locked<[Int: Record]>([:])
     let serverTrust: ServerTrust
     private let events: any TransportEvents
+    private let ended: Ended?
 
-    init(lineNumber: Int, serverTrust: ServerTrust, events: any TransportEvents) {
+    init(lineNumber: Int, serverTrust: ServerTrust, events: any TransportEvents, ended: Ended?) {
         self.lineNumber = lineNumber
         self.serverTrust = serverTrust
         self.events = events
+        self.ended = ended
     }
 
+    private static let lineNumberBits = 24
+    static let highestLineNumber = 1 << lineNumberBits - 1
+
     /// Task identifiers are unique in a `URLSession`, these in the transport.
-    func identifier(of task: URLSessionTask) -> Int { task.taskIdentifier << 1 | lineNumber }
+    func identifier(of task: URLSessionTask) -> Int { task.taskIdentifier << Self.lineNumberBits | lineNumber }
+
+    static func lineNumber(of identifier: Int) -> Int { identifier & highestLineNumber }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -132,6 +142,7 @@ final class URLSessionTasks: NSObject, URLSessionDataDelegate {
         guard let record else { return }
         let isAnswered = record.isChallenged && !record.isCancelled
         let http = task.response as? HTTPURLResponse
+        ended?(error == nil && http?.endsConnection == true)
         // A 3xx without a Location, and some refused challenges, come without a response event on Linux.
         if !record.hasResponse, error == nil || isAnswered, let http {
             events.task(identifier, received: http)

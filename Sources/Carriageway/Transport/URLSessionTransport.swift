@@ -8,9 +8,7 @@ import Foundation
 final class URLSessionTransport: Transport {
     private let line: URLSessionLine
     #if canImport(FoundationNetworking)
-        /// libcurl sends a request again by itself, up to five times, when a connection that it reused ends without a
-        /// byte; a POST too, though the server may have done what it asked. On a connection of its own it does not.
-        private let freshLine: URLSessionLine
+        private let freshLines: FreshLines
     #endif
     private let configuration: URLSessionConfiguration
 
@@ -26,9 +24,12 @@ final class URLSessionTransport: Transport {
         #else
             let roomy = self.configuration.withSpareConnections()
         #endif
-        line = URLSessionLine(number: 0, configuration: roomy, serverTrust: serverTrust, events: events)
+        line = URLSessionLine(configuration: roomy, serverTrust: serverTrust, events: events)
         #if canImport(FoundationNetworking)
-            freshLine = URLSessionLine(number: 1, configuration: roomy, serverTrust: serverTrust, events: events)
+            freshLines = FreshLines { number, ended in
+                URLSessionLine(
+                    number: number, configuration: roomy, serverTrust: serverTrust, events: events, ended: ended)
+            }
         #endif
     }
 
@@ -62,10 +63,9 @@ final class URLSessionTransport: Transport {
         // Before the line takes its lock: the body's opening is code of the caller.
         var message = URLSessionMessage(request: request, body: body)
         #if canImport(FoundationNetworking)
-            // Nor can Foundation send a body a second time: what libcurl sends again would be without it.
             if !body.isNone || !MethodRule.mayBeSentTwice(request) {
                 message.request.setValue("close", forHTTPHeaderField: "Connection")
-                return freshLine.start(message, claim: claim)
+                return freshLines.start(message, claim: claim)
             }
         #endif
         return line.start(message, claim: claim)
@@ -73,7 +73,7 @@ final class URLSessionTransport: Transport {
 
     func cancel(_ identifier: Int) {
         #if canImport(FoundationNetworking)
-            if freshLine.owns(identifier) { return freshLine.cancel(identifier) }
+            if let fresh = freshLines[identifier] { return fresh.cancel(identifier) }
         #endif
         line.cancel(identifier)
     }
@@ -92,7 +92,7 @@ final class URLSessionTransport: Transport {
     func invalidate() {
         line.invalidate()
         #if canImport(FoundationNetworking)
-            freshLine.invalidate()
+            freshLines.invalidate()
         #endif
     }
 
@@ -101,8 +101,8 @@ final class URLSessionTransport: Transport {
             .saturating(seconds: request.idleTimeout(usual: configuration.timeoutIntervalForRequest))
         }
 
-        func onceToldAll(_ action: @escaping @Sendable () -> Void) {
-            line.onceToldAll { [freshLine] in freshLine.onceToldAll(action) }
+        func onceToldAll(of identifier: Int, _ action: @escaping @Sendable () -> Void) {
+            (freshLines[identifier] ?? line).onceToldAll(action)
         }
 
         // Foundation on Linux does not look at it.

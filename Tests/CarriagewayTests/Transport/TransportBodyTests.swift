@@ -145,12 +145,37 @@ struct TransportBodyTests {
     }
 
     #if canImport(FoundationNetworking)
-        @Test("a body goes over a connection of its own: libcurl would send it again without its bytes over a dead one")
-        func ownConnection() async throws {
-            for round: UInt64 in 0..<3 {
-                _ = try await send(.data(Data.pattern(10, seed: round)), over: .urlSession).get()
+        @Test(
+            "a body, and a POST without one, goes over a connection of its own, whether or not the server ends it and says so",
+            arguments: ["close, then", "keep-alive"], [true, false])
+        func ownConnection(said: String, ends: Bool) async throws {
+            let answer = "HTTP/1.1 200 OK\r\nConnection: \(said)\r\nContent-Length: 2\r\n\r\nok"
+            server.on("/up", .raw(Data(answer.utf8), thenClose: ends))
+            for round: UInt64 in 0..<4 {
+                let body: TransportBody? = round.isMultiple(of: 2) ? .data(Data.pattern(10, seed: round)) : nil
+                _ = try await send(body, over: .urlSession) { $0.httpMethod = "POST" }.get()
             }
-            #expect(Set(server.requests.map(\.connection)).count == 3)
+            #expect(Set(server.requests.map(\.connection)).count == 4)
+            #expect(server.requests.map(\.body.count) == [10, 0, 10, 0])
+        }
+
+        /// libcurl took such a connection for the next request, found it dead, and sent that again without its body: both sides
+        /// waited for the other then, in one of sixty.
+        @Test("a server that ends each connection without saying so gets each body once, however many come at once")
+        func silentEnds() async throws {
+            server.on("/up", .raw(Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)))
+            for _ in 0..<40 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for round: UInt64 in 0..<6 {
+                        group.addTask {
+                            _ = try await send(.data(Data.pattern(10_000, seed: round)), over: .urlSession).get()
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(server.requests.count == 240)
+            #expect(server.requests.allSatisfy { $0.body.count == 10_000 })
         }
     #endif
 

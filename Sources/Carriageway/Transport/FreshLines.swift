@@ -1,0 +1,105 @@
+#if canImport(FoundationNetworking)
+    import Foundation
+    import FoundationNetworking
+
+    /// What goes over a connection of its own on Linux: a line for each such request that is on the wire.
+    ///
+    /// libcurl sends a request again by itself, up to five times, when a connection that it reused ends without a byte: a
+    /// POST too, though the server may have done what it asked, and a request with a body without the body, so that both
+    /// sides wait for ever. `Connection: close` asks the server to end the connection; but a server may keep it, or end it
+    /// without having said so, and libcurl then takes it for the next request. Only a session without connections is sure.
+    ///
+    /// A line is used again once its server has said that it ends the connection: libcurl then does so itself. Any other is
+    /// let go of. To make one costs a fifteenth of a request, and each holds two descriptors.
+    final class FreshLines: Sendable {
+        private struct State {
+            /// Without a connection.
+            var idle: [URLSessionLine] = []
+            var busy: [Int: URLSessionLine] = [:]
+            var lastNumber = 0
+            var isInvalidated = false
+
+            /// The number of a line that is to be made.
+            mutating func nextNumber() -> Int {
+                repeat {
+                    lastNumber = lastNumber % URLSessionTasks.highestLineNumber + 1
+                } while busy[lastNumber] != nil || idle.contains { $0.number == lastNumber }
+                return lastNumber
+            }
+        }
+
+        private static let mostIdle = 16
+
+        private let state = Locked(State())
+        private let make: @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine
+
+        /// - Parameter make: makes a line that says when its task has ended.
+        init(make: @escaping @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine) {
+            self.make = make
+        }
+
+        func start(_ message: URLSessionMessage, claim: (_ identifier: Int) -> Bool) -> Bool {
+            guard let line = take() else { return false }
+            var isClaimed = false
+            let isValid = line.start(message) { identifier in
+                isClaimed = claim(identifier)
+                return isClaimed
+            }
+            // Without a task it has no connection either.
+            if !isClaimed { ended(line.number, isClosed: true) }
+            return isValid
+        }
+
+        /// The line that has the task, while it has.
+        subscript(identifier: Int) -> URLSessionLine? {
+            state.withLock { $0.busy[URLSessionTasks.lineNumber(of: identifier)] }
+        }
+
+        func invalidate() {
+            let lines = state.withLock { state in
+                state.isInvalidated = true
+                defer { state.idle = [] }
+                return state.idle + state.busy.values
+            }
+            for line in lines { line.invalidate() }
+        }
+
+        /// A line for one task; nil once there are none any more.
+        private func take() -> URLSessionLine? {
+            let (idle, number): (URLSessionLine?, Int?) = state.withLock { state in
+                guard !state.isInvalidated else { return (nil, nil) }
+                guard let line = state.idle.popLast() else { return (nil, state.nextNumber()) }
+                state.busy[line.number] = line
+                return (line, nil)
+            }
+            guard let number else { return idle }
+            let line = make(number) { [weak self] isClosed in self?.ended(number, isClosed: isClosed) }
+            let isWanted = state.withLock { state in
+                if !state.isInvalidated { state.busy[number] = line }
+                return !state.isInvalidated
+            }
+            if isWanted { return line }
+            line.invalidate()
+            return nil
+        }
+
+        /// - Parameter isClosed: whether the connection has been closed by what was done last.
+        private func ended(_ number: Int, isClosed: Bool) {
+            let unwanted = state.withLock { state -> URLSessionLine? in
+                guard let line = state.busy.removeValue(forKey: number) else { return nil }
+                guard isClosed, !state.isInvalidated, state.idle.count < Self.mostIdle else { return line }
+                state.idle.append(line)
+                return nil
+            }
+            unwanted?.invalidate()
+        }
+    }
+
+    extension HTTPURLResponse {
+        /// Whether the server says that it ends the connection after this (RFC 9112, 9.6).
+        var endsConnection: Bool {
+            (value(forHTTPHeaderField: "Connection") ?? "").lowercased().split { $0 == "," || $0 == " " }.contains(
+                "close")
+        }
+    }
+#endif
