@@ -27,6 +27,7 @@
 
         private func message(_ path: String) -> URLSessionMessage {
             var request = URLRequest(url: server.url(path))
+            request.timeoutInterval = 600
             request.httpMethod = "POST"
             return URLSessionMessage(request: request, body: .data(Data("x".utf8)))
         }
