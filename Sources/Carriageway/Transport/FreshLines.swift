@@ -96,10 +96,13 @@
     }
 
     extension HTTPURLResponse {
-        /// Whether the server says that it ends the connection after this (RFC 9112, 9.6).
+        /// Whether the server says that it ends the connection after this (RFC 9112, 9.6), and nothing else of it.
+        ///
+        /// Beside `keep-alive`, also of a proxy, libcurl keeps the connection of a server of HTTP/1.0. And a value of more
+        /// than one line, where `close` is the last, is one to Foundation only.
         var endsConnection: Bool {
-            (value(forHTTPHeaderField: "Connection") ?? "").lowercased().split { $0 == "," || $0 == " " }.contains(
-                "close")
+            guard let said = value(forHTTPHeaderField: "Connection"), said.lowercased() == "close" else { return false }
+            return value(forHTTPHeaderField: "Proxy-Connection").map { $0.lowercased() == "close" } ?? true
         }
     }
 #endif

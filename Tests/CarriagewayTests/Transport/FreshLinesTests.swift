@@ -39,7 +39,25 @@
                 await ends.count.wait(for: index + 1)
                 #expect(made.value == (index < 3 ? 1 : 2))
             }
-            #expect(server.requests.map(\.connection).count == 5)
+            #expect(Set(server.requests.map(\.connection)).count == 5)
+            lines.invalidate()
+        }
+
+        @Test(
+            "a line is not used again where libcurl takes what a server says for the wish to keep the connection",
+            arguments: [
+                "1.0 200 OK\r\nConnection: close, keep-alive",
+                "1.0 200 OK\r\nConnection: close\r\nConnection: keep-alive",
+                "1.1 200 OK\r\nConnection: x,\r\n close",
+            ])
+        func keptAfterAll(head: String) async throws {
+            let answer = "HTTP/\(head)\r\nContent-Length: 2\r\n\r\nok"
+            server.on("/said", .raw(Data(answer.utf8), thenClose: false))
+            for count in 1...3 {
+                #expect(lines.start(message("/said")) { _ in true })
+                await ends.count.wait(for: count)
+            }
+            #expect(Set(server.requests.map(\.connection)).count == 3)
             lines.invalidate()
         }
 
