@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarriagewayCommand
 
-@Suite("The command as a process", .timeLimit(.minutes(2)))
+@Suite("The command as a process", .timeLimit(.minutes(10)))
 struct CommandTests {
     private let server: LoopbackServer
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarriagewayCommand
 
-@Suite("Ctrl-C, SIGTERM and a reader that leaves", .timeLimit(.minutes(2)))
+@Suite("Ctrl-C, SIGTERM and a reader that leaves", .timeLimit(.minutes(10)))
 struct InterruptTests {
     private let server: LoopbackServer
     private let gate = LoopbackServer.Gate()

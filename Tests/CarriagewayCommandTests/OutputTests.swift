@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarriagewayCommand
 
-@Suite("Bodies in files", .timeLimit(.minutes(2)))
+@Suite("Bodies in files", .timeLimit(.minutes(10)))
 final class OutputTests {
     private let server: LoopbackServer
     /// Of this test alone, with the output directory inside.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarriagewayCommand
 
-@Suite("Fetching with a token", .timeLimit(.minutes(2)))
+@Suite("Fetching with a token", .timeLimit(.minutes(10)))
 final class TokenCommandTests {
     private let server: LoopbackServer
     private let directory: URL

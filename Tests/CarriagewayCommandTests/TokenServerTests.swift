@@ -9,7 +9,7 @@ import Testing
 private let address = ProcessInfo.processInfo.environment["CARRIAGEWAY_AUTHORIZATION_SERVER"]
 
 @Suite(
-    "Fetching with a token of a real authorization server", .timeLimit(.minutes(2)),
+    "Fetching with a token of a real authorization server", .timeLimit(.minutes(10)),
     .enabled(if: address != nil, "CARRIAGEWAY_AUTHORIZATION_SERVER is not set; .ci/run starts one"))
 struct TokenServerTests {
     private struct Client: Decodable {

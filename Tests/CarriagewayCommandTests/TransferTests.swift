@@ -73,7 +73,7 @@ struct TransferTests {
     }
 
     @Test(
-        "killed or interrupted, the next run goes on from what there is", .timeLimit(.minutes(2)),
+        "killed or interrupted, the next run goes on from what there is", .timeLimit(.minutes(10)),
         arguments: [SIGKILL, SIGINT])
     func resumed(signal: Int32) async throws {
         serve("/big.bin") { $0.truncated(after: 100_000, then: .stall) }

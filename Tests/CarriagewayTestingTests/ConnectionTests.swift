@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarriagewayTesting
 
-@Suite("Connections of the loopback server", .timeLimit(.minutes(2)))
+@Suite("Connections of the loopback server", .timeLimit(.minutes(10)))
 struct ConnectionTests {
     private let server: LoopbackServer
 

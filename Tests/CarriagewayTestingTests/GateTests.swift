@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarriagewayTesting
 
-@Suite("Gates", .timeLimit(.minutes(2)))
+@Suite("Gates", .timeLimit(.minutes(10)))
 struct GateTests {
     private let server: LoopbackServer
     private let gate = LoopbackServer.Gate()

@@ -4,7 +4,7 @@ import Testing
 @testable import CarriagewayTesting
 
 /// Requests that are broken off while they come, and bodies that are too large to be kept.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterruptionTests {
     private let server: LoopbackServer
 

@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("The loopback server under load", .timeLimit(.minutes(5)))
+@Suite("The loopback server under load", .timeLimit(.minutes(10)))
 struct LoadTests {
     private let server: LoopbackServer
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarriagewayTesting
 
-@Suite("The loopback server", .timeLimit(.minutes(2)))
+@Suite("The loopback server", .timeLimit(.minutes(10)))
 struct LoopbackServerTests {
     private let server: LoopbackServer
 

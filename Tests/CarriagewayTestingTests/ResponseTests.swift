@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarriagewayTesting
 
-@Suite("Responses of the loopback server", .timeLimit(.minutes(2)))
+@Suite("Responses of the loopback server", .timeLimit(.minutes(10)))
 struct ResponseTests {
     private let server: LoopbackServer
 

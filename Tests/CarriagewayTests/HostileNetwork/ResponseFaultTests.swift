@@ -64,7 +64,7 @@ struct ResponseFaultTests {
         server.on("/", fault.response)
         let operation = NetworkOperation(URLRequest(url: server.url()), session: Wire.session())
         operation.retryPolicy = .never
-        operation.timeout = .seconds(30)
+        operation.timeout = .seconds(300)
         operation.start()
         let error = await failure { () async throws(NetworkError) in try await operation.response }
         #expect(error?.urlErrorCode == fault.code, "\(String(describing: error))")
@@ -133,7 +133,7 @@ struct ResponseFaultTests {
         let operation = NetworkOperation(URLRequest(url: server.url()), session: Wire.session())
         operation.retryPolicy = .never
         operation.validation = .none
-        operation.timeout = .seconds(30)
+        operation.timeout = .seconds(300)
         operation.start()
         let response = try await operation.response
         #expect(response.statusCode == oddity.status)

@@ -216,7 +216,7 @@ struct CoalescingTests {
         #expect(queue.coalescer.isEmpty)
     }
 
-    @Test("the operation that makes the transfer goes away when that has ended", .timeLimit(.minutes(2)))
+    @Test("the operation that makes the transfer goes away when that has ended", .timeLimit(.minutes(10)))
     func released() async throws {
         let stage = Stage { _, _ in .none }
         let queue = NetworkQueue(session: stage.session) { $0.sharesEqualRequests = true }

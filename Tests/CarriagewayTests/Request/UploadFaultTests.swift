@@ -10,7 +10,7 @@ import Testing
 
 /// Uploads that are cut, reset or stalled at every tenth of their body, over every transport. One after the other, so that
 /// the other tests have something of the machine.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UploadFaultTests {
     enum Kind: String, CaseIterable {
         case data, file, stream, unmeasuredStream, multipart

@@ -24,10 +24,19 @@ enum Wire: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .urlSession: .urlSession
         #if os(Linux)
-            case .curl: .curl
+            case .curl: .curl(Self.curlOptions)
         #endif
         }
     }
+
+    #if os(Linux)
+        /// No connection is too old for a machine that is slow.
+        private static var curlOptions: NetworkSession.CurlOptions {
+            var options = NetworkSession.CurlOptions()
+            options.idleConnectionTimeout = .seconds(3_600)
+            return options
+        }
+    #endif
 
     func session(_ configuration: URLSessionConfiguration = .patient) -> NetworkSession {
         NetworkSession(configuration: configuration, transport: kind)

@@ -5,7 +5,7 @@
     @testable import Carriageway
 
     /// The delegate queue that holds `URLSession` on Linux while too much waits in it.
-    @Suite(.timeLimit(.minutes(2)))
+    @Suite(.timeLimit(.minutes(10)))
     struct DelegateQueueTests {
         /// Keeps the queue busy until it is opened.
         private final class Barrier: Sendable {

@@ -98,7 +98,7 @@
             guard !request.mayBeSentTwice else { return }
             if CurlLibrary.isAtLeast(7, 80) {
                 // A server that closes idle connections is about to do so to one that was idle for long.
-                cwcurl_set_long(easy, CWCURL_MAXAGE_CONN, 4)
+                cwcurl_set_long(easy, CWCURL_MAXAGE_CONN, min(template.idleConnectionSeconds ?? 4, 4))
             } else {
                 // Without word of a second sending only a connection of its own makes sure that there is none.
                 cwcurl_set_long(easy, CWCURL_FRESH_CONNECT, 1)

@@ -13,6 +13,11 @@
             /// What the client shows to servers that ask for a certificate; nil for nothing.
             public var clientCertificate: ClientCertificate?
 
+            /// How long a connection may be without use and still be taken for the next request, in whole seconds, rounded up;
+            /// nil for 118 s. Less than a load balancer allows spares the requests that it would cut off. One that is not
+            /// idempotent takes none that was idle for longer than 4 s.
+            public var idleConnectionTimeout: Duration?
+
             /// The usual: the network, TLS 1.2 or newer, no client certificate.
             public init() {}
         }

@@ -44,6 +44,9 @@
             if let path = settings.options.unixSocketPath {
                 codes.append(cwcurl_set_text(easy, CWCURL_UNIX_SOCKET_PATH, path))
             }
+            if let seconds = idleConnectionSeconds {
+                codes.append(cwcurl_set_long(easy, CWCURL_MAXAGE_CONN, seconds))
+            }
             // Good to have, but nothing depends on them.
             cwcurl_set_long(easy, CWCURL_SUPPRESS_CONNECT_HEADERS, 1)
             // Else a transfer that is cancelled while its host's name is looked up keeps the thread until the answer.
@@ -52,6 +55,15 @@
             // Just small enough that glibc does not tidy up its whole heap each time that libcurl lets go of it.
             cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 60 << 10)
             return codes
+        }
+
+        /// How long a connection may be idle, if the session says so.
+        var idleConnectionSeconds: Int? {
+            settings.options.idleConnectionTimeout.map { timeout in
+                let (seconds, rest) = timeout.components
+                // 0 would be no limit to libcurl.
+                return max(Int(min(seconds, 1 << 30)) + (rest > 0 ? 1 : 0), 1)
+            }
         }
 
         private func setUpTLS(_ easy: OpaquePointer) -> [Int] {

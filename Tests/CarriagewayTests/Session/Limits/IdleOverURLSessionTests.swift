@@ -7,7 +7,7 @@
     @testable import Carriageway
 
     /// The idle timeouts that the exchanges keep for `URLSession` on Linux, on a clock that stands still until it is moved.
-    @Suite(.timeLimit(.minutes(2)))
+    @Suite(.timeLimit(.minutes(10)))
     struct IdleOverURLSessionTests {
         /// A disk that takes its time, until the barrier is opened.
         private final class SlowDestination: ResponseDestination {

@@ -73,7 +73,7 @@
             "over TLS, with HTTP/2: the name, the connection and the handshake one after the other, then many over it")
         func secure() async throws {
             guard let server = try await TLSServer() else { return }
-            let session = NetworkSession(serverTrust: .anchors([server.certificate]), transport: .curl)
+            let session = NetworkSession(serverTrust: .anchors([server.certificate]), transport: Wire.curl.kind)
             let queue = NetworkQueue(session: session)
             let url = try #require(URL(string: "https://localhost:\(server.port)/"))
             let first = try #require(try await metrics(queue.send(URLRequest(url: url))).first)

@@ -76,7 +76,7 @@
             let tunnel = try TunnelProxy(.socks, to: secure.port)
             let trusting = NetworkSession(
                 configuration: dictionary("SOCKS", tunnel.port), serverTrust: .anchors([secure.certificate]),
-                transport: .curl)
+                transport: Wire.curl.kind)
             let answer = try await trusting.data(for: URLRequest(url: Made.url("https://localhost:1234/")))
             #expect(!answer.isEmpty && tunnel.targets == ["localhost:1234"])
         }
@@ -87,7 +87,7 @@
             let proxy = try TunnelProxy(.connect, to: server.port)
             let configuration = dictionary("HTTPS", proxy.port)
             let trusting = NetworkSession(
-                configuration: configuration, serverTrust: .anchors([server.certificate]), transport: .curl)
+                configuration: configuration, serverTrust: .anchors([server.certificate]), transport: Wire.curl.kind)
             let response = try await trusting.response(for: URLRequest(url: Made.url("https://localhost:1234/")))
             #expect(response.statusCode == 200 && proxy.targets == ["localhost:1234"])
             // The proxy's own answer is none of the response.

@@ -170,7 +170,7 @@
             transport.invalidate()
         }
 
-        @Test("a paused task is not idle, and can be cancelled", .timeLimit(.minutes(1)))
+        @Test("a paused task is not idle, and can be cancelled", .timeLimit(.minutes(10)))
         func pausedIsNotIdle() async throws {
             server.on("/big", .data(Data.pattern(20_000_000), contentType: "application/octet-stream"))
             let box = Locked<CurlTransport?>(nil)

@@ -241,6 +241,17 @@
             }
         }
 
+        @Test("a connection that was idle for longer than the session wants is not used again")
+        func idleConnections() async throws {
+            var options = NetworkSession.CurlOptions()
+            options.idleConnectionTimeout = .milliseconds(1)
+            let session = NetworkSession(configuration: .patient, transport: .curl(options))
+            _ = try await session.data(for: request())
+            try await Task.sleep(for: .milliseconds(2_200))
+            _ = try await session.data(for: request())
+            #expect(server.connectionCount == 2)
+        }
+
         @Test("connections are kept, for requests with a body too", arguments: ["GET", "POST", "PUT"])
         func keptConnections(method: String) async throws {
             let start = ContinuousClock.now
