@@ -10,14 +10,22 @@
     /// without having said so, and libcurl then takes it for the next request. Only a session without connections is sure.
     ///
     /// A line is used again once its server has said that it ends the connection: libcurl then does so itself. Any other is
-    /// let go of. To make one costs a fifteenth of a request, and each holds two descriptors.
+    /// let go of. To make one costs a fifteenth of a request, and each holds two descriptors beside its connection's.
+    ///
+    /// Requests that no lane holds back may be any number: what is more than ``mostBusy`` shares one line, which has as many
+    /// connections as any session, so that the process does not run out of descriptors.
     final class FreshLines: Sendable {
         private struct State {
             /// Without a connection.
             var idle: [URLSessionLine] = []
             var busy: [Int: URLSessionLine] = [:]
+            /// The one that is shared, which stays among the busy ones.
+            var shared: URLSessionLine?
             var lastNumber = 0
             var isInvalidated = false
+
+            /// How many requests have a line of their own.
+            var ownCount: Int { busy.count - (shared == nil ? 0 : 1) }
 
             /// The number of a line that is to be made.
             mutating func nextNumber() -> Int {
@@ -29,12 +37,18 @@
         }
 
         private static let mostIdle = 16
+        /// How many requests have lines of their own at once.
+        private let mostBusy: Int
 
         private let state = Locked(State())
         private let make: @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine
 
         /// - Parameter make: makes a line that says when its task has ended.
-        init(make: @escaping @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine) {
+        init(
+            mostBusy: Int = 128,
+            make: @escaping @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine
+        ) {
+            self.mostBusy = mostBusy
             self.make = make
         }
 
@@ -66,27 +80,35 @@
 
         /// A line for one task; nil once there are none any more.
         private func take() -> URLSessionLine? {
-            let (idle, number): (URLSessionLine?, Int?) = state.withLock { state in
+            let (known, number): (URLSessionLine?, Int?) = state.withLock { state in
                 guard !state.isInvalidated else { return (nil, nil) }
+                if let shared = state.shared, state.ownCount >= mostBusy { return (shared, nil) }
                 guard let line = state.idle.popLast() else { return (nil, state.nextNumber()) }
                 state.busy[line.number] = line
                 return (line, nil)
             }
-            guard let number else { return idle }
-            let line = make(number) { [weak self] isClosed in self?.ended(number, isClosed: isClosed) }
-            let isWanted = state.withLock { state in
-                if !state.isInvalidated { state.busy[number] = line }
-                return !state.isInvalidated
+            guard let number else { return known }
+            let made = make(number) { [weak self] isClosed in self?.ended(number, isClosed: isClosed) }
+            let line = state.withLock { state -> URLSessionLine? in
+                guard !state.isInvalidated else { return nil }
+                if state.ownCount >= mostBusy {
+                    // Another thread may have made it meanwhile.
+                    if let shared = state.shared { return shared }
+                    state.shared = made
+                }
+                state.busy[number] = made
+                return made
             }
-            if isWanted { return line }
-            line.invalidate()
-            return nil
+            if line !== made { made.invalidate() }
+            return line
         }
 
         /// - Parameter isClosed: whether the connection has been closed by what was done last.
         private func ended(_ number: Int, isClosed: Bool) {
             let unwanted = state.withLock { state -> URLSessionLine? in
-                guard let line = state.busy.removeValue(forKey: number) else { return nil }
+                guard number != state.shared?.number, let line = state.busy.removeValue(forKey: number) else {
+                    return nil
+                }
                 guard isClosed, !state.isInvalidated, state.idle.count < Self.mostIdle else { return line }
                 state.idle.append(line)
                 return nil

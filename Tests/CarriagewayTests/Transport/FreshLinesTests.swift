@@ -12,17 +12,20 @@
         private let ends = TaskEnds()
         private let made = Counter()
         private let lines: FreshLines
+        private let few: FreshLines
 
         init() throws {
             server = try LoopbackServer()
             server.on("/closing", .text("x").closing)
             server.on("/kept", .text("x"))
             let (ends, made) = (ends, made)
-            lines = FreshLines { number, ended in
+            let make: @Sendable (Int, @escaping URLSessionTasks.Ended) -> URLSessionLine = { number, ended in
                 made.increment()
                 return URLSessionLine(
                     number: number, configuration: .ephemeral, serverTrust: .system, events: ends, ended: ended)
             }
+            lines = FreshLines(make: make)
+            few = FreshLines(mostBusy: 2, make: make)
         }
 
         private func message(_ path: String) -> URLSessionMessage {
@@ -81,6 +84,34 @@
             #expect(ends.errors.withLock { $0.allSatisfy { $0 == nil } })
             for identifier in identifiers.withLock({ $0 }) { #expect(lines[identifier] == nil) }
             lines.invalidate()
+        }
+
+        @Test(
+            "what is more than there may be lines shares one, and each ends; later requests have lines of their own again"
+        )
+        func many() async throws {
+            let gate = LoopbackServer.Gate()
+            server.on("/held", .text("x").closing.held(by: gate))
+            let identifiers = Locked<Set<Int>>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                let isStarted = few.start(message("/held")) { identifier in
+                    identifiers.withLock { $0.insert(identifier).inserted }
+                }
+                #expect(isStarted)
+            }
+            #expect(!identifiers.withLock { $0.contains { few[$0] == nil } })
+            #expect(Set(identifiers.withLock { $0.map { few[$0]?.number } }).count == 3)
+            gate.open()
+            await ends.count.wait(for: 8)
+            #expect(ends.errors.withLock { $0.allSatisfy { $0 == nil } })
+            let before = made.value
+            for count in 9...10 {
+                #expect(few.start(message("/closing")) { _ in true })
+                await ends.count.wait(for: count)
+            }
+            #expect(made.value == before)
+            few.invalidate()
+            #expect(!few.start(message("/closing")) { _ in true })
         }
 
         @Test("once invalidated there are none; what is on the wire ends as it does")
