@@ -45,7 +45,7 @@
 
         /// - Parameter make: makes a line that says when its task has ended.
         init(
-            mostBusy: Int = 128,
+            mostBusy: Int = 64,
             make: @escaping @Sendable (_ number: Int, _ ended: @escaping URLSessionTasks.Ended) -> URLSessionLine
         ) {
             self.mostBusy = mostBusy
