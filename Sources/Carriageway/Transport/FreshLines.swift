@@ -19,19 +19,18 @@
             /// Without a connection.
             var idle: [URLSessionLine] = []
             var busy: [Int: URLSessionLine] = [:]
-            /// The one that is shared, which stays among the busy ones.
+            /// For what is more; kept once it is made.
             var shared: URLSessionLine?
             var lastNumber = 0
             var isInvalidated = false
 
-            /// How many requests have a line of their own.
-            var ownCount: Int { busy.count - (shared == nil ? 0 : 1) }
+            var all: [URLSessionLine] { idle + busy.values + [shared].compactMap { $0 } }
 
             /// The number of a line that is to be made.
             mutating func nextNumber() -> Int {
                 repeat {
                     lastNumber = lastNumber % URLSessionTasks.highestLineNumber + 1
-                } while busy[lastNumber] != nil || idle.contains { $0.number == lastNumber }
+                } while all.contains { $0.number == lastNumber }
                 return lastNumber
             }
         }
@@ -66,14 +65,17 @@
 
         /// The line that has the task, while it has.
         subscript(identifier: Int) -> URLSessionLine? {
-            state.withLock { $0.busy[URLSessionTasks.lineNumber(of: identifier)] }
+            let number = URLSessionTasks.lineNumber(of: identifier)
+            return state.withLock { state in
+                state.busy[number] ?? state.shared.flatMap { $0.number == number ? $0 : nil }
+            }
         }
 
         func invalidate() {
             let lines = state.withLock { state in
                 state.isInvalidated = true
                 defer { state.idle = [] }
-                return state.idle + state.busy.values
+                return state.all
             }
             for line in lines { line.invalidate() }
         }
@@ -82,33 +84,36 @@
         private func take() -> URLSessionLine? {
             let (known, number): (URLSessionLine?, Int?) = state.withLock { state in
                 guard !state.isInvalidated else { return (nil, nil) }
-                if let shared = state.shared, state.ownCount >= mostBusy { return (shared, nil) }
-                guard let line = state.idle.popLast() else { return (nil, state.nextNumber()) }
-                state.busy[line.number] = line
-                return (line, nil)
+                if state.busy.count >= mostBusy {
+                    if let shared = state.shared { return (shared, nil) }
+                } else if let line = state.idle.popLast() {
+                    state.busy[line.number] = line
+                    return (line, nil)
+                }
+                return (nil, state.nextNumber())
             }
             guard let number else { return known }
             let made = make(number) { [weak self] isClosed in self?.ended(number, isClosed: isClosed) }
-            let line = state.withLock { state -> URLSessionLine? in
+            let line: URLSessionLine? = state.withLock { state in
                 guard !state.isInvalidated else { return nil }
-                if state.ownCount >= mostBusy {
-                    // Another thread may have made it meanwhile.
-                    if let shared = state.shared { return shared }
-                    state.shared = made
+                if state.busy.count < mostBusy {
+                    state.busy[number] = made
+                    return made
                 }
-                state.busy[number] = made
-                return made
+                // Another thread may have made it meanwhile.
+                state.shared = state.shared ?? made
+                return state.shared
             }
             if line !== made { made.invalidate() }
             return line
         }
 
+        /// A task has ended; nothing changes if that was on the shared line.
+        ///
         /// - Parameter isClosed: whether the connection has been closed by what was done last.
         private func ended(_ number: Int, isClosed: Bool) {
             let unwanted = state.withLock { state -> URLSessionLine? in
-                guard number != state.shared?.number, let line = state.busy.removeValue(forKey: number) else {
-                    return nil
-                }
+                guard let line = state.busy.removeValue(forKey: number) else { return nil }
                 guard isClosed, !state.isInvalidated, state.idle.count < Self.mostIdle else { return line }
                 state.idle.append(line)
                 return nil

@@ -12,7 +12,6 @@ import Foundation
 /// and none calls back at once. The records have a lock of their own, which is held for no call: the delegate queue would
 /// else wait for every task that is being made.
 final class URLSessionLine: Sendable {
-    let number: Int
     private let session: URLSession
     private let tasks: URLSessionTasks
     #if canImport(FoundationNetworking)
@@ -26,7 +25,6 @@ final class URLSessionLine: Sendable {
         number: Int = 0, configuration: URLSessionConfiguration, serverTrust: ServerTrust, events: any TransportEvents,
         ended: URLSessionTasks.Ended? = nil
     ) {
-        self.number = number
         tasks = URLSessionTasks(lineNumber: number, serverTrust: serverTrust, events: events, ended: ended)
         // The session holds its delegate until it is invalidated; the delegate holds neither session nor transport.
         #if !canImport(FoundationNetworking)
@@ -35,6 +33,8 @@ final class URLSessionLine: Sendable {
         // Serial, and nothing of the caller's runs on it.
         session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: delegateQueue)
     }
+
+    var number: Int { tasks.lineNumber }
 
     func start(_ message: URLSessionMessage, claim: (_ identifier: Int) -> Bool) -> Bool {
         guarded { isInvalidated in

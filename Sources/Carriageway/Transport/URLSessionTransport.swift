@@ -61,22 +61,27 @@ final class URLSessionTransport: Transport {
             let request = request.withTimeout()
         #endif
         // Before the line takes its lock: the body's opening is code of the caller.
-        var message = URLSessionMessage(request: request, body: body)
+        let message = URLSessionMessage(request: request, body: body)
         #if canImport(FoundationNetworking)
             if !body.isNone || !MethodRule.mayBeSentTwice(request) {
-                message.request.setValue("close", forHTTPHeaderField: "Connection")
-                return freshLines.start(message, claim: claim)
+                var closing = message
+                closing.request.setValue("close", forHTTPHeaderField: "Connection")
+                return freshLines.start(closing, claim: claim)
             }
         #endif
         return line.start(message, claim: claim)
     }
 
-    func cancel(_ identifier: Int) {
+    /// The line that has a task; any for one that has ended.
+    private func line(of identifier: Int) -> URLSessionLine {
         #if canImport(FoundationNetworking)
-            if let fresh = freshLines[identifier] { return fresh.cancel(identifier) }
+            freshLines[identifier] ?? line
+        #else
+            line
         #endif
-        line.cancel(identifier)
     }
+
+    func cancel(_ identifier: Int) { line(of: identifier).cancel(identifier) }
 
     #if canImport(FoundationNetworking)
         // A task that was started must not be suspended on Linux: the process may die, and what was sent is sent again.
@@ -102,7 +107,7 @@ final class URLSessionTransport: Transport {
         }
 
         func onceToldAll(of identifier: Int, _ action: @escaping @Sendable () -> Void) {
-            (freshLines[identifier] ?? line).onceToldAll(action)
+            line(of: identifier).onceToldAll(action)
         }
 
         // Foundation on Linux does not look at it.

@@ -6,11 +6,16 @@
         private let settings: CurlSettings
         /// Nil if there is no memory for one.
         private let easy = cwcurl_easy_make()
+        /// How long a connection may be idle, if the session says so; 0 would be no limit to libcurl.
+        let idleConnectionSeconds: Int?
         /// 0, or libcurl's code for what it does not take.
         private(set) var code = 0
 
         init(settings: CurlSettings, socketObserver: UnsafeMutablePointer<cwcurl_socket_observer>) {
             self.settings = settings
+            idleConnectionSeconds = settings.options.idleConnectionTimeout.map {
+                Int(min(max($0.inSeconds.rounded(.up), 1), 1e9))
+            }
             guard let easy else { return }
             code = setUp(easy, socketObserver).first { $0 != 0 } ?? 0
         }
@@ -55,15 +60,6 @@
             // Just small enough that glibc does not tidy up its whole heap each time that libcurl lets go of it.
             cwcurl_set_long(easy, CWCURL_BUFFERSIZE, 60 << 10)
             return codes
-        }
-
-        /// How long a connection may be idle, if the session says so.
-        var idleConnectionSeconds: Int? {
-            settings.options.idleConnectionTimeout.map { timeout in
-                let (seconds, rest) = timeout.components
-                // 0 would be no limit to libcurl.
-                return max(Int(min(seconds, 1 << 30)) + (rest > 0 ? 1 : 0), 1)
-            }
         }
 
         private func setUpTLS(_ easy: OpaquePointer) -> [Int] {
