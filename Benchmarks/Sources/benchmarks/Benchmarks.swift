@@ -8,8 +8,7 @@ import Foundation
 enum Benchmarks {
     static let suites: [any Suite] = [
         Throughput(), Curl(.get), Curl(.post), Curl(.http2), Curl(.handshake), Waiting(), OperationCost(),
-        Dependencies(),
-        Idle(), Transfers(),
+        Dependencies(), Idle(), Transfers(),
     ]
 
     static func main() async {

@@ -159,7 +159,7 @@
                 session.finishTasksAndInvalidate()
                 _ = await last.value
             }
-            while queue != nil || transport != nil { try await Task.sleep(for: .milliseconds(5)) }
+            await becomesTrue { queue == nil && transport == nil }
         }
     }
 #endif
