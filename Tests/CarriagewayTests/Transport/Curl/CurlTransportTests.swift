@@ -18,7 +18,7 @@
 
         private func request(_ path: String = "/", _ change: (inout URLRequest) -> Void = { _ in }) -> URLRequest {
             var request = URLRequest(url: server.url(path))
-            request.timeoutInterval = 20
+            request.timeoutInterval = 300
             change(&request)
             return request
         }
