@@ -90,6 +90,21 @@ extension Progress {
         fileprivate static func alone<Value>(_ body: () -> Value) -> Value { body() }
     #endif
 
+    /// Calls a closure when this is paused or resumed, the last time with what it is in the end.
+    ///
+    /// Foundation calls each handler on a thread of its own, that of the resuming perhaps before that of the pausing.
+    func onPause(_ tell: @escaping @Sendable (_ isPaused: Bool) -> Void) {
+        let follow: @Sendable () -> Void = { [weak self] in
+            var told: Bool?
+            while let isPaused = self?.isPaused, isPaused != told {
+                tell(isPaused)
+                told = isPaused
+            }
+        }
+        pausingHandler = follow
+        resumingHandler = follow
+    }
+
     /// The speed of a transfer over its last seconds, in bytes a second; nil while it is not known.
     public var bytesPerSecond: Double? {
         Self.alone { (userInfo[.throughputKey] as? NSNumber)?.doubleValue }

@@ -30,8 +30,7 @@ extension NetworkOperation {
                 let progress = Progress.discreteProgress(totalUnitCount: -1)
                 progress.isPausable = canPause
                 progress.cancellationHandler = { [weak self] in self?.cancel() }
-                progress.pausingHandler = { [weak self] in self?.holdTransfer(true) }
-                progress.resumingHandler = { [weak self] in self?.holdTransfer(false) }
+                progress.onPause { [weak self] in self?.holdTransfer($0) }
                 return progress
             }
         }

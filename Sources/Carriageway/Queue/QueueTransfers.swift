@@ -27,8 +27,7 @@ final class QueueTransfers: Sendable {
                 let progress = Progress.discreteProgress(totalUnitCount: -1)
                 progress.isPausable = true
                 progress.cancellationHandler = { [weak queue] in queue?.cancelAllOperations() }
-                progress.pausingHandler = { [weak queue] in queue?.isSuspended = true }
-                progress.resumingHandler = { [weak queue] in queue?.isSuspended = false }
+                progress.onPause { [weak queue] in queue?.isSuspended = $0 }
                 return progress
             }
         }

@@ -177,6 +177,27 @@ struct ProgressTests {
         _ = try await operation.response
     }
 
+    @Test("pausing against resuming: in whichever order Foundation's threads tell of them, the last counts")
+    func pausingAgainstResuming() async throws {
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session)
+        let operation = queue.send(request())
+        await stage.transport.waitForSent(1)
+        let task = stage.transport.sent[0].identifier
+        for progress in [operation.progress, queue.progress] {
+            for isPaused in [false, true, false] {
+                progress.isPaused = isPaused
+                let handlers = [progress.pausingHandler, progress.resumingHandler]
+                for handler in isPaused ? handlers : handlers.reversed() { handler?() }
+                for handler in isPaused ? handlers.reversed() : handlers { handler?() }
+                let told = progress === queue.progress ? queue.isSuspended : stage.transport.paused == [task]
+                #expect(told == isPaused)
+            }
+        }
+        stage.transport.complete(task, with: .status(200))
+        _ = try await operation.response
+    }
+
     @Test("paused at once and resumed, a response comes whole, also behind an informational one", .overEveryWire)
     func pausedAtOnce() async throws {
         let server = try LoopbackServer()
