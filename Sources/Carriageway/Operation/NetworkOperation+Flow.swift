@@ -6,15 +6,16 @@ extension NetworkOperation {
 
     /// Sleeps until a retry is due, unless there is a sign before that it may succeed.
     func sleep(until instant: Moment, _ round: Int) {
-        let timer = time.schedule(at: instant) { self.wake(round) }
         let (mayGoEarly, host) = shared.withLock { shared in
             let isOn = shared.configuration?.value.retriesEarly ?? true
             return (isOn && shared.state.mayRetryEarly, shared.state.host)
         }
-        guard mayGoEarly else { return keepRetryTimer(timer, round) }
         let session = boundSession
+        // Before the timer is set: who sees that knows that the operation can go early.
+        if mayGoEarly { session.earlyRetries.wait(self, round: round, host: host) }
+        let timer = time.schedule(at: instant) { self.wake(round) }
+        guard mayGoEarly else { return keepRetryTimer(timer, round) }
         let identifier = ObjectIdentifier(self)
-        session.earlyRetries.wait(self, round: round, host: host)
         let place = ScheduledTimer {
             timer.cancel()
             session.earlyRetries.leave(identifier, round: round)
