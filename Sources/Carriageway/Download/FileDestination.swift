@@ -154,11 +154,12 @@ final class FileDestination: ResponseDestination {
         }
     }
 
-    func abandon() {
+    func abandon(done: @escaping @Sendable () -> Void) {
         // What waits is written: it has come, and a later run need not fetch it again.
         queue.async {
             self.writeBacklog()
             self.letGo(keeping: true)
+            done()
         }
     }
 

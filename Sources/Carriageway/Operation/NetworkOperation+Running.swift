@@ -107,7 +107,7 @@ extension NetworkOperation {
         let (parts, place, destination, hasCircuit) = shared.withLock {
             ($0.running.takeAll(), $0.place, $0.destination, $0.configuration?.circuits != nil)
         }
-        defer { destination?.abandon() }
+        defer { destination?.abandon {} }
         leaveEqual()
         if hasCircuit { releaseProbe() }
         return parts.stop { place?.leave(self) }

@@ -32,7 +32,7 @@ extension Exchange {
         } ready: { result in
             // Abandoned meanwhile: then nobody else tells the destination. Asked before anything is sent, since after that
             // the next attempt may have opened it.
-            if self.state.withLock({ $0.isOver && $0.failure == nil }) { return destination.abandon() }
+            if self.state.withLock({ $0.isOver && $0.failure == nil }) { return destination.abandon {} }
             switch result {
             case .success(let request):
                 self.state.withLock { $0.request = request }
@@ -142,18 +142,18 @@ extension Exchange {
         }
     }
 
-    /// The transfer has ended: the exchange does so when the body is where it goes.
-    func closeDestination(_ error: NetworkError?) {
+    /// The transfer has ended: the exchange does so when the body is where it goes, or nothing is left of its place.
+    func close(_ destination: any ResponseDestination, _ error: NetworkError?) {
         pauseIdleWatch()
         let isTaken = state.withLock { state in
-            state.delivery.isClosing = state.delivery.isTaken
+            state.delivery.isClosing = true
             return state.delivery.isTaken
         }
-        guard isTaken, let destination else {
-            destination?.abandon()
-            return finish(failure: error)
+        if isTaken {
+            destination.close(error) { self.finish(failure: $0) }
+        } else {
+            destination.abandon { self.finish(failure: error) }
         }
-        destination.close(error) { self.finish(failure: $0) }
     }
 }
 

@@ -130,7 +130,7 @@ extension Exchange {
         case .answer(let response, let request): answer(response.http, to: request)
         case .sendAgain: session.pipeline.async { self.send() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): if destination == nil { finish(failure: error) } else { closeDestination(error) }
+        case .end(let error): if let destination { close(destination, error) } else { finish(failure: error) }
         case .release(let onRelease):
             session.close(self)
             onRelease()

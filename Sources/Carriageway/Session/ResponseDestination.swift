@@ -44,7 +44,9 @@ protocol ResponseDestination: AnyObject, Sendable {
     func close(_ error: NetworkError?, done: @escaping @Sendable (NetworkError?) -> Void)
 
     /// The attempt is of no use any longer, or its response went into memory. Without effect if it has been settled.
-    func abandon()
+    ///
+    /// - Parameter done: called once, on any thread, when nothing is left of it that is not meant to stay.
+    func abandon(done: @escaping @Sendable () -> Void)
 
     /// The response was found good, or not, after `close`: it becomes the result, or is forgotten.
     ///

@@ -142,8 +142,9 @@ final class ByteStream: ResponseDestination {
         done(error)
     }
 
-    func abandon() {
+    func abandon(done: @escaping @Sendable () -> Void) {
         life.withLock { $0.flow = nil }
+        done()
     }
 
     func settle(isGood: Bool, done: @escaping @Sendable (Result<URL?, NetworkError>) -> Void) {

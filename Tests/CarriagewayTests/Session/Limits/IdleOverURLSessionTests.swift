@@ -31,7 +31,7 @@
                 barrier.signal()
             }
             func close(_ error: NetworkError?, done: @escaping @Sendable (NetworkError?) -> Void) { done(error) }
-            func abandon() {}
+            func abandon(done: @escaping @Sendable () -> Void) { done() }
             func settle(isGood: Bool, done: @escaping @Sendable (Result<URL?, NetworkError>) -> Void) {
                 done(.success(nil))
             }
