@@ -68,7 +68,8 @@ struct StubTransportTests {
         let queue = NetworkQueue(session: NetworkSession(stub: stub, time: time, random: 0))
         let operation = APIClient(baseURL: "https://a.test", queue: queue)
             .send(.get("/x", as: [String: Int].self)) { _ in }
-        await time.waitForTimers(1)
+        // That of the host, which is held, and then that of the retry.
+        await time.waitForTimers(2)
         time.advance(by: .seconds(29))
         #expect(stub.requests.count == 1)
         time.advance(by: .seconds(1))

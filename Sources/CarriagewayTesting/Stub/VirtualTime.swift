@@ -80,6 +80,8 @@ public final class VirtualTime: TimeSource {
     }
 
     /// Returns once so many timers have been set in all, also those that have fired or were taken back since.
+    ///
+    /// A host whose 429 or 503 names a `Retry-After` is held by a timer of its own, set before that of the retry.
     public func waitForTimers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
