@@ -91,7 +91,8 @@ extension HostileFault {
             bytes(head + "X: \(String(repeating: "x", count: 200_000))\r\n\r\n")),
         HostileFault(
             "informational responses", .success(200),
-            bytes(String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 20) + head
+            bytes(
+                String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 20) + head
                     // Else the next POST may go over a connection that is about to be closed, and is not sent again.
                     + "Content-Length: 0\r\nConnection: close\r\n\r\n")),
         HostileFault(
