@@ -53,7 +53,7 @@ struct UploadFaultTests {
     private var request: URLRequest {
         var request = URLRequest(url: server.url("/up"))
         request.httpMethod = "PUT"
-        request.timeoutInterval = 300
+        request.timeoutInterval = 60
         return request
     }
 
