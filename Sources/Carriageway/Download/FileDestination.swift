@@ -37,6 +37,8 @@ final class FileDestination: ResponseDestination {
     private let options: DownloadOptions
     private let accepts: @Sendable (HTTPURLResponse) -> Bool
     private let queue = DispatchQueue(label: "carriageway.download")
+    /// Counts the attempts. One that is abandoned counts no longer.
+    private let attempt = Locked(0)
     private let intake = Locked(Intake())
     private let file = Locked(File())
 
@@ -57,19 +59,32 @@ final class FileDestination: ResponseDestination {
         _ request: URLRequest, flow: @escaping @Sendable (DestinationSignal) -> Void,
         ready: @escaping @Sendable (Result<URLRequest, NetworkError>) -> Void
     ) {
-        queue.async { self.tryToOpen(request, flow, triesLeft: 40, ready) }
+        let number = nextAttempt()
+        queue.async { self.tryToOpen(request, flow, number, triesLeft: 40, ready) }
     }
+
+    /// What was begun for the attempt before comes to nothing.
+    @discardableResult
+    private func nextAttempt() -> Int {
+        attempt.withLock { number in
+            number += 1
+            return number
+        }
+    }
+
+    private func isCurrent(_ number: Int) -> Bool { attempt.withLock { $0 == number } }
 
     /// The part may still be in the hands of a download that was just cancelled: that is waited for, two seconds long.
     private func tryToOpen(
-        _ request: URLRequest, _ flow: @escaping @Sendable (DestinationSignal) -> Void, triesLeft: Int,
+        _ request: URLRequest, _ flow: @escaping @Sendable (DestinationSignal) -> Void, _ number: Int, triesLeft: Int,
         _ ready: @escaping @Sendable (Result<URLRequest, NetworkError>) -> Void
     ) {
+        guard isCurrent(number) else { return }
         do {
             ready(.success(try prepare(request, flow)))
         } catch DownloadError.fileInUse where triesLeft > 0 {
             queue.asyncAfter(deadline: .now() + .milliseconds(50)) {
-                self.tryToOpen(request, flow, triesLeft: triesLeft - 1, ready)
+                self.tryToOpen(request, flow, number, triesLeft: triesLeft - 1, ready)
             }
         } catch {
             ready(.failure(.fileError(error)))
@@ -155,6 +170,7 @@ final class FileDestination: ResponseDestination {
     }
 
     func abandon(done: @escaping @Sendable () -> Void) {
+        nextAttempt()
         // What waits is written: it has come, and a later run need not fetch it again.
         queue.async {
             self.writeBacklog()
@@ -164,12 +180,16 @@ final class FileDestination: ResponseDestination {
     }
 
     func settle(isGood: Bool, done: @escaping @Sendable (Result<URL?, NetworkError>) -> Void) {
+        let number = attempt.withLock { $0 }
         queue.async {
             guard isGood else {
                 self.letGo(keeping: false)
                 return done(.success(nil))
             }
             do {
+                try self.checkDigest()
+                // Cancelled meanwhile: what is at the target stays, and the part is let go of behind this.
+                guard self.isCurrent(number) else { return done(.failure(.cancelled)) }
                 done(.success(try self.moveIntoPlace()))
             } catch {
                 self.letGo(keeping: false)
@@ -227,12 +247,14 @@ final class FileDestination: ResponseDestination {
         return nil
     }
 
+    private func checkDigest() throws {
+        guard let expected = options.sha256?.lowercased(), let part = file.withLock({ $0.part }) else { return }
+        let actual = try part.hexDigest()
+        guard actual == expected else { throw DownloadError.wrongDigest(expected: expected, actual: actual) }
+    }
+
     private func moveIntoPlace() throws -> URL {
         guard let part = file.withLock({ $0.part }) else { throw POSIXError(.EBADF) }
-        if let expected = options.sha256?.lowercased() {
-            let actual = try part.hexDigest()
-            guard actual == expected else { throw DownloadError.wrongDigest(expected: expected, actual: actual) }
-        }
         let place = try part.move(to: finalTarget, existing: options.existingFile)
         file.withLock { $0.part = nil }
         return place

@@ -98,10 +98,9 @@ struct PartFile {
         // That of bytes which are kept is there already; the length may have become known.
         guard let state else { return removeState() }
         let data = try JSONEncoder().encode(state)
-        let new = stateURL.appendingPathExtension("new")
-        try? FileManager.default.removeItem(at: new)
-        try data.write(to: new, options: .withoutOverwriting)
-        guard rename(new.path, stateURL.path) == 0 else { throw POSIXError.last }
+        try? FileManager.default.removeItem(at: newStateURL)
+        try data.write(to: newStateURL, options: .withoutOverwriting)
+        guard rename(newStateURL.path, stateURL.path) == 0 else { throw POSIXError.last }
     }
 
     mutating func append(_ data: Data) throws {
@@ -176,7 +175,11 @@ struct PartFile {
 
     private func removeState() {
         unlink(stateURL.path)
+        unlink(newStateURL.path)
     }
+
+    /// Where a state is written before it replaces the one that is there.
+    private var newStateURL: URL { stateURL.appendingPathExtension("new") }
 }
 
 extension POSIXError {

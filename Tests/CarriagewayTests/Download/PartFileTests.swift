@@ -7,6 +7,17 @@ import Testing
 struct PartFileTests {
     private let folder: TemporaryFolder
 
+    @Test("a state that cannot be put in place leaves nothing")
+    func noState() throws {
+        let target = folder.url.appendingPathComponent("f")
+        let state = PartFile.urls(for: target).state
+        try FileManager.default.createDirectory(at: state, withIntermediateDirectories: false)
+        var part = try PartFile(for: target)
+        #expect(throws: POSIXError.self) { try part.begin(at: 0, state: PartState(validator: "\"v1\"")) }
+        part.letGo(keeping: false)
+        #expect(folder.names == [state.lastPathComponent])
+    }
+
     init() throws {
         folder = try TemporaryFolder()
     }
