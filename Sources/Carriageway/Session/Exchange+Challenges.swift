@@ -23,7 +23,7 @@ extension Exchange {
             let answer = self.settings.credentials.answer(
                 to: response, of: request, isFirstOrigin: request.hasSameOrigin(as: self.first))
             self.session.pipeline.async {
-                guard let answer else { return self.finish(failure: nil) }
+                guard let answer else { return self.conclude() }
                 self.state.withLock { state in
                     guard state.canGoOn else { return }
                     state.challengers.insert(request.originKey)

@@ -17,8 +17,6 @@ extension Exchange {
         /// The request is to be sent again without these headers.
         var unwantedHeaders: [String]?
         var isPaused = false
-        /// The transfer has ended, and the destination is about to say what came of it.
-        var isClosing = false
     }
 
     /// Lets the destination get ready, and sends the request as it wants it.
@@ -139,20 +137,6 @@ extension Exchange {
             } else {
                 session.transport.unpause(task.identifier)
             }
-        }
-    }
-
-    /// The transfer has ended: the exchange does so when the body is where it goes, or nothing is left of its place.
-    func close(_ destination: any ResponseDestination, _ error: NetworkError?) {
-        pauseIdleWatch()
-        let isTaken = state.withLock { state in
-            state.delivery.isClosing = true
-            return state.delivery.isTaken
-        }
-        if isTaken {
-            destination.close(error) { self.finish(failure: $0) }
-        } else {
-            destination.abandon { self.finish(failure: error) }
         }
     }
 }

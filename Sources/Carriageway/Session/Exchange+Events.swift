@@ -96,33 +96,28 @@ extension Exchange {
         if let length { onBytes(bytes, length, .up) }
     }
 
+    /// What comes after a task that has ended.
+    private enum Ending {
+        case nothing
+        case hop(ExchangeSettings.Hop)
+        case answer(ReceivedHead, URLRequest)
+        case sendAgain
+        case end(NetworkError?)
+        case release(@Sendable () -> Void)
+    }
+
     func completed(by identifier: Int, error: NetworkError?, metrics: TransferMetrics?) {
-        enum Step {
-            case nothing
-            case hop(ExchangeSettings.Hop)
-            case answer(ReceivedHead, URLRequest)
-            case sendAgain
-            case end(NetworkError?)
-            case release(@Sendable () -> Void)
-        }
-        let step: Step = state.withLock { state in
+        let step: Ending = state.withLock { state in
             if case .abandoned(identifier, let onRelease) = state.phase {
                 state.phase = .ended
                 return .release(onRelease)
             }
             guard case .running(identifier) = state.phase else { return .nothing }
-            state.phase = .between
             state.measured.transfer = metrics
-            if let failure = state.failure { return .end(failure) }
-            if state.prepareToSendAgain() { return .sendAgain }
-            if let error, keepsBody(state) { return .end(error) }
-            guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
-            switch state.onward {
-            case .stay, nil: return isChallenge(response, state) ? .answer(response, state.request) : .end(nil)
-            case .refuse(let code): return .end(.urlError(URLError(code)))
-            case .follow(let next):
-                return .hop(.init(response: response.http, previous: state.request, request: next))
-            }
+            let step = next(after: error, &state)
+            // Settled here: a failure of ours that comes now finds the exchange going on, or about to end.
+            if case .end = step { state.phase = .closing } else { state.phase = .between }
+            return step
         }
         switch step {
         case .nothing: break
@@ -130,10 +125,23 @@ extension Exchange {
         case .answer(let response, let request): answer(response.http, to: request)
         case .sendAgain: session.pipeline.async { self.send() }
         // On the spot: nothing of the caller's runs in it, and a hop to another queue costs more than all the rest.
-        case .end(let error): if let destination { close(destination, error) } else { finish(failure: error) }
+        case .end(let error): close(error)
         case .release(let onRelease):
             session.close(self)
             onRelease()
+        }
+    }
+
+    private func next(after error: NetworkError?, _ state: inout State) -> Ending {
+        if let failure = state.failure { return .end(failure) }
+        if state.prepareToSendAgain() { return .sendAgain }
+        if let error, keepsBody(state) { return .end(error) }
+        guard let response = state.response else { return .end(.urlError(URLError(.badServerResponse))) }
+        switch state.onward {
+        case .stay, nil: return isChallenge(response, state) ? .answer(response, state.request) : .end(nil)
+        case .refuse(let code): return .end(.urlError(URLError(code)))
+        case .follow(let next):
+            return .hop(.init(response: response.http, previous: state.request, request: next))
         }
     }
 

@@ -28,7 +28,7 @@ extension Exchange {
         let question = Task {
             let next = await self.settings.asked(about: hop)
             self.session.pipeline.async {
-                guard let next else { return self.finish(failure: nil) }
+                guard let next else { return self.conclude() }
                 self.goOn(by: next, isGivenByServer: false)
             }
         }

@@ -22,12 +22,19 @@ extension Exchange {
     }
 
     func watchIdleTime(_ timeout: Duration) {
-        let timer = session.time.schedule(at: state.withLock { $0.lastActivity }.advanced(by: timeout)) {
+        let (lastActivity, number) = state.withLock { state in
+            state.watches.lastIdleWatch += 1
+            return (state.lastActivity, state.watches.lastIdleWatch)
+        }
+        let timer = session.time.schedule(at: lastActivity.advanced(by: timeout)) {
             [weak self] in self?.idleTimeCameUp(timeout)
         }
-        // The one before, as of the request that a redirect answered, is over.
+        // The one before, as of the request that a redirect answered, is over; so is this one, if it has fired already and
+        // another has taken its place.
         let unwanted = state.withLock { state in
-            guard case .running = state.phase else { return timer as ScheduledTimer? }
+            guard case .running = state.phase, number == state.watches.lastIdleWatch else {
+                return timer as ScheduledTimer?
+            }
             defer { state.watches.idleTimer = timer }
             return state.watches.idleTimer
         }

@@ -61,9 +61,11 @@ final class Exchange: Sendable {
     }
 
     enum Phase {
-        /// No task is alive: before the first, between two of a redirect, after the last.
+        /// No task is alive: before the first, or between two of a redirect.
         case between
         case running(Int)
+        /// No task will be started any more. Where there is a destination it puts the body in place, or cleans up.
+        case closing
         /// Of no use to its owner any longer; its task has yet to end.
         case abandoned(Int, onRelease: @Sendable () -> Void)
         case ended
@@ -101,7 +103,7 @@ final class Exchange: Sendable {
 
         var isOver: Bool {
             switch phase {
-            case .between, .running: false
+            case .between, .running, .closing: false
             case .abandoned, .ended: true
             }
         }
@@ -121,6 +123,8 @@ final class Exchange: Sendable {
     /// What goes on beside the task, and ends with the exchange.
     struct Watches {
         var idleTimer: ScheduledTimer?
+        /// Counts the idle timers, so that one which is late does not replace the next.
+        var lastIdleWatch = 0
         var attemptTimer: ScheduledTimer?
         /// The caller is being asked about a redirect.
         var question: Task<Void, Never>?
@@ -240,7 +244,7 @@ final class Exchange: Sendable {
             case .running(let identifier):
                 state.phase = .abandoned(identifier, onRelease: onRelease)
                 return (identifier, state.watches)
-            case .between, .abandoned, .ended:
+            case .between, .closing, .abandoned, .ended:
                 state.phase = .ended
                 return (nil, state.watches)
             }
@@ -267,8 +271,12 @@ final class Exchange: Sendable {
             case .abandoned, .ended: return .nothing
             case .between:
                 state.failure = error
-                // The destination has yet to clean up, and ends the exchange when it has.
-                return state.delivery.isClosing ? .nothing : .end
+                state.phase = .closing
+                return .end
+            case .closing:
+                // It counts when the exchange ends, which it is about to.
+                state.failure = error
+                return .nothing
             case .running(let identifier):
                 state.failure = error
                 return .cancel(identifier)
@@ -278,12 +286,33 @@ final class Exchange: Sendable {
         case .nothing: break
         case .cancel(let identifier): session.transport.cancel(identifier)
         // Elsewhere: the lane may be giving out many slots in a row.
-        case .end: session.pipeline.async { self.finish(failure: error) }
+        case .end: session.pipeline.async { self.close(error) }
         }
     }
 
-    /// Ends an exchange that has no task, with what has come or with a failure.
-    func finish(failure: NetworkError?) {
+    /// Ends an exchange between two tasks with what has come, unless it ends already.
+    func conclude() {
+        let isGoingOn = state.withLock { state in
+            guard case .between = state.phase else { return false }
+            state.phase = .closing
+            return true
+        }
+        if isGoingOn { close(nil) }
+    }
+
+    /// Ends an exchange that is closing, once its body is where it goes, or nothing is left of its place.
+    func close(_ failure: NetworkError?) {
+        guard let destination else { return finish(failure) }
+        pauseIdleWatch()
+        if state.withLock({ $0.delivery.isTaken }) {
+            destination.close(failure) { self.finish($0) }
+        } else {
+            destination.abandon { self.finish(failure) }
+        }
+    }
+
+    /// Ends the exchange with what has come or with a failure.
+    private func finish(_ failure: NetworkError?) {
         let (outcome, watches): (Outcome?, Watches) = state.withLock { state in
             if state.isOver { return (nil, state.watches) }
             state.phase = .ended

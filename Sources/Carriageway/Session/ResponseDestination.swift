@@ -15,7 +15,8 @@ protocol ResponseDestination: AnyObject, Sendable {
     /// - Parameters:
     ///   - request: what is about to be sent.
     ///   - flow: called, on any thread, when the attempt is to go on or to fail.
-    ///   - ready: called once, on any thread, with the request as it is to be sent.
+    ///   - ready: called once, on any thread, with the request as it is to be sent; perhaps not if the attempt is
+    ///     abandoned before.
     func open(
         _ request: URLRequest, flow: @escaping @Sendable (DestinationSignal) -> Void,
         ready: @escaping @Sendable (Result<URLRequest, NetworkError>) -> Void)

@@ -46,6 +46,26 @@ struct IdleTimeoutTests {
         #expect(time.nextDelay == nil)
     }
 
+    @Test("a watch that fires before its setting returns does not end the next")
+    func firedEarly() {
+        let time = MeddlingTime()
+        let session = NetworkSession(time: time) { SilentTransport(events: $0) }
+        var request = request()
+        request.timeoutInterval = 10
+        let operation = NetworkOperation(request, session: session)
+        operation.retryPolicy = .never
+        time.atTimer {
+            time.clock.advance(by: .seconds(5))
+            session.router.taskIsAlive(1)
+            time.clock.advance(by: .seconds(5))
+        }
+        operation.start()
+        time.clock.advance(by: .milliseconds(4_999))
+        #expect(operation.result == nil)
+        time.clock.advance(by: .milliseconds(1))
+        #expect(operation.result?.error?.urlErrorCode == .timedOut)
+    }
+
     @Test("it begins when the request is sent, not when its body is about to be opened")
     func slowOpening() throws {
         let time = VirtualTime()
