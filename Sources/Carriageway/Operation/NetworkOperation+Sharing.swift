@@ -31,7 +31,7 @@ extension NetworkOperation {
         guard let transfer, let request, let queue else { return false }
         transfer.coalescer.join(self, round: round, request: request, key: transfer.key, on: queue)
         // Had it ended meanwhile, its leaving would have come before its joining.
-        if shared.withLock({ $0.state.phase == .ended }) { leaveEqual() }
+        if shared.withLock({ $0.state.phase == .ended }) { transfer.coalescer.leave(self, key: transfer.key) }
         return true
     }
 

@@ -156,7 +156,7 @@ open class NetworkOperation: Operation, @unchecked Sendable {
     /// Handlers run in the order in which they were added, on the queue's `callbackQueue`; on a private serial queue for
     /// an operation that is on no ``NetworkQueue``.
     public func onCompletion(_ handler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void) {
-        let isDue = shared.withLock { $0.delivery.add(handler, hasResult: $0.state.result != nil) }
+        let isDue = shared.withLock { $0.delivery.add(handler) }
         if isDue { runHandlers() }
     }
 
@@ -261,8 +261,17 @@ open class NetworkOperation: Operation, @unchecked Sendable {
             super.queuePriority = newValue
             let (queue, transfer) = shared.withLock { ($0.queue, $0.transfer) }
             if let transfer { transfer.coalescer.adjustPriority(transfer.key) }
-            guard let queue else { return }
-            queue.session.lane.setPriority(super.queuePriority.rawValue, of: self)
+            if let queue { settlePriority(queue) }
+        }
+    }
+
+    /// Tells the lane of the priority, and once more if that has changed meanwhile: who changed it may have told it before us.
+    func settlePriority(_ queue: NetworkQueue) {
+        var told: QueuePriority?
+        while told != super.queuePriority {
+            let priority = super.queuePriority
+            queue.session.lane.setPriority(priority.rawValue, of: self)
+            told = priority
         }
     }
 

@@ -6,16 +6,25 @@ struct ResultDelivery {
     /// A run of the handlers is scheduled or under way, and will take those that are added meanwhile: so their order
     /// holds also for one that is added at the very moment of the result.
     private var isRunning = false
+    /// The result has been delivered. Until then there may be one, but those who wait for it are not called by others:
+    /// their run is scheduled before the operation finishes.
+    private var isDelivered = false
     private var waiters: [Handler] = []
 
     /// Adds a handler. True if the caller is to schedule a run.
-    mutating func add(_ handler: @escaping Handler, hasResult: Bool) -> Bool {
+    mutating func add(_ handler: @escaping Handler) -> Bool {
         handlers.append(handler)
-        return hasResult && beginRun()
+        return isDelivered && beginRun()
+    }
+
+    /// The result is there for everybody. True if the caller is to schedule a run.
+    mutating func deliver() -> Bool {
+        isDelivered = true
+        return beginRun()
     }
 
     /// Marks a run as scheduled. False if one is already, or nobody waits.
-    mutating func beginRun() -> Bool {
+    private mutating func beginRun() -> Bool {
         guard !isRunning, !handlers.isEmpty else { return false }
         isRunning = true
         return true
@@ -52,7 +61,7 @@ extension NetworkOperation {
     /// The result is stored: wakes those who await it, and queues the handlers.
     func deliver() {
         let (result, waiters, isDue) = shared.withLock { shared in
-            (shared.state.result, shared.delivery.takeWaiters(), shared.delivery.beginRun())
+            (shared.state.result, shared.delivery.takeWaiters(), shared.delivery.deliver())
         }
         guard let result else { return }
         if isDue { runHandlers() }

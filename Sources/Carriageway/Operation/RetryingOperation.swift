@@ -34,8 +34,21 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
         @Sendable (_ attempt: Int, _ done: @escaping @Sendable (Result<Value?, any Error>) -> Void) -> Void
 
     private let attempt: Work
-    /// By rounds: an attempt that ends too late changes nothing.
-    private let values = Locked<[Int: Value]>([:])
+    private let ends = Locked(Ends())
+
+    /// What the attempts have come to. Each round ends once: what comes of it later, as behind its timeout, counts for nothing.
+    private struct Ends {
+        var lastRound = 0
+        /// That of the last round, if it has one.
+        var value: Value?
+
+        /// - Returns: whether the round had not ended before.
+        mutating func end(_ round: Int, with value: Value?) -> Bool {
+            guard round > lastRound else { return false }
+            (lastRound, self.value) = (round, value)
+            return true
+        }
+    }
 
     /// An operation that does `work`.
     ///
@@ -102,22 +115,20 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
     public var value: Value {
         get async throws(NetworkError) {
             _ = try await response
-            return try Self.last(of: values).get()
+            return try Self.last(of: ends).get()
         }
     }
 
     /// Calls `handler` once with the value; see ``NetworkOperation/onCompletion(_:)``.
     public func onValue(_ handler: @escaping @Sendable (Result<Value, NetworkError>) -> Void) {
-        let values = values
+        let ends = ends
         onCompletion { result in
-            handler(result.flatMap { _ in Self.last(of: values) })
+            handler(result.flatMap { _ in Self.last(of: ends) })
         }
     }
 
-    /// At the end there is the value of the last round, and no other's that counts.
-    private static func last(of values: Locked<[Int: Value]>) -> Result<Value, NetworkError> {
-        let last = values.withLock { values in values.keys.max().flatMap { values[$0] } }
-        return last.map { .success($0) } ?? .failure(.generalError(WorkFailure.noData))
+    private static func last(of ends: Locked<Ends>) -> Result<Value, NetworkError> {
+        ends.withLock { $0.value }.map { .success($0) } ?? .failure(.generalError(WorkFailure.noData))
     }
 
     // MARK: Attempts
@@ -152,10 +163,11 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
     ) {
         guard let limit = attemptTimeout else { return }
         let timer = time.schedule(at: start.advanced(by: limit.saturated)) { [weak self] in
-            task.cancel()
-            guard let self else { return }
+            guard let self else { return task.cancel() }
             DispatchQueue.global().async {
-                self.workEnded(.failure(.urlError(URLError(.timedOut))), of: request, since: start, round)
+                // In this order: what the work makes of being cancelled comes too late.
+                self.end(.failure(.urlError(URLError(.timedOut))), with: nil, of: request, since: start, round)
+                task.cancel()
             }
         }
         keep(timer, in: \.retryTimer) { $0.phase == .onWire && $0.round == round }
@@ -170,16 +182,26 @@ public final class RetryingOperation<Value: Sendable>: NetworkOperation, OwnOper
             guard let url = request.url,
                 let http = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
             else {
-                return workEnded(.failure(.invalidRequest("the host makes no URL")), of: request, since: start, round)
+                let error = NetworkError.invalidRequest("the host makes no URL")
+                return end(.failure(error), with: nil, of: request, since: start, round)
             }
-            values.withLock { $0[round] = value }
-            workEnded(
-
-                .success(Exchange.Reply(head: ReceivedHead(http), data: Data(), request: request)), of: request,
-                since: start, round)
+            let reply = Exchange.Reply(head: ReceivedHead(http), data: Data(), request: request)
+            end(.success(reply), with: value, of: request, since: start, round)
         case .failure(let error):
-            workEnded(.failure(NetworkError(thrown: error)), of: request, since: start, round)
+            end(.failure(NetworkError(thrown: error)), with: nil, of: request, since: start, round)
         }
+    }
+
+    private func end(
+        _ result: Result<Exchange.Reply, NetworkError>, with value: Value?, of request: URLRequest, since start: Moment,
+        _ round: Int
+    ) {
+        let last = ends.withLock { ends in
+            // What was there before must not end under the lock.
+            let before = ends.value
+            return (isFirst: ends.end(round, with: value), before)
+        }
+        if last.isFirst { workEnded(result, of: request, since: start, round) }
     }
 
     private func takeTimer(of round: Int) -> ScheduledTimer? {

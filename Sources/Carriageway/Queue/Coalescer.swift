@@ -89,10 +89,12 @@ final class Coalescer: Sendable {
 
     /// The priority of a follower has changed, or the followers have.
     func adjustPriority(_ key: Key) {
-        // What calls out, if only into Foundation, is not under the lock.
-        guard let entry = entries.withLock({ $0[key] }) else { return }
-        let priority = entry.highestPriority
-        if entry.leader.queuePriority != priority { entry.leader.queuePriority = priority }
+        // What calls out, if only into Foundation, is not under the lock: once more if another has changed it meanwhile.
+        while let entry = entries.withLock({ $0[key] }) {
+            let priority = entry.highestPriority
+            guard entry.leader.queuePriority != priority else { return }
+            entry.leader.queuePriority = priority
+        }
     }
 
     /// The operation that makes the transfer, while it runs.

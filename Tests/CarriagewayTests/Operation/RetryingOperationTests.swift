@@ -239,6 +239,37 @@ struct RetryingOperationTests {
         #expect(attempts.attempts.count == 2)
     }
 
+    @Test("an attempt that runs out of time has ended before its work is cancelled, whatever the work makes of that")
+    func timeoutFirst() async throws {
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session)
+        let whole = Locked<RetryingOperation<Int>?>(nil)
+        let attemptsWhenCancelled = Locked<Int?>(nil)
+        let gate = AsyncGate()
+        let operation = RetryingOperation { attempt in
+            guard attempt == 1 else { return attempt }
+            await withTaskCancellationHandler {
+                await gate.pass()
+            } onCancel: {
+                let count = whole.withLock { $0 }?.attempts.count
+                attemptsWhenCancelled.withLock { $0 = count }
+                gate.open()
+            }
+            return -1
+        }
+        whole.withLock { $0 = operation }
+        operation.attemptTimeout = .seconds(3)
+        operation.retryPolicy = .fixed(interval: .zero, maxRetries: 1)
+        queue.addOperation(operation)
+        await stage.time.waitForTimers(1)
+        stage.time.advance(by: .seconds(3))
+        #expect(try await operation.value == 2)
+        await gate.pass()
+        #expect(attemptsWhenCancelled.withLock { $0 } ?? 0 >= 1)
+        #expect(operation.attempts.count == 2)
+        whole.withLock { $0 = nil }
+    }
+
     @Test("a host that cannot be one fails with a reason")
     func invalidHost() async {
         let operation = RetryingOperation(host: "https://a.test", session: Stage().session) { _ in

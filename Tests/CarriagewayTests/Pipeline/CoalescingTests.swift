@@ -216,6 +216,25 @@ struct CoalescingTests {
         #expect(queue.coalescer.isEmpty)
     }
 
+    @Test("cancelled while it joins, it leaves no transfer behind that nobody waits for")
+    func cancelledWhileJoining() async throws {
+        let queue = makeQueue()
+        for index in 0..<1_000 {
+            let operation = NetworkOperation(request("/\(index)"))
+            let isReady = Locked(false)
+            DispatchQueue.global().async {
+                isReady.withLock { $0 = true }
+                for _ in 0..<index % 50 { _ = operation.isCancelled }
+                operation.cancel()
+            }
+            while !isReady.withLock({ $0 }) { await Task.yield() }
+            queue.addOperation(operation)
+        }
+        await queue.drained()
+        await becomesTrue { queue.coalescer.isEmpty }
+        #expect(queue.coalescer.isEmpty)
+    }
+
     @Test("the operation that makes the transfer goes away when that has ended")
     func released() async throws {
         let stage = Stage { _, _ in .none }

@@ -19,9 +19,9 @@ struct ResultDeliveryTests {
     func inOrder() {
         var delivery = ResultDelivery()
         let calls = Calls()
-        let isDueEarly = (0..<3).map { delivery.add(calls.handler($0), hasResult: false) }
+        let isDueEarly = (0..<3).map { delivery.add(calls.handler($0)) }
         #expect(isDueEarly == [false, false, false])
-        let isDue = delivery.beginRun()
+        let isDue = delivery.deliver()
         #expect(isDue)
         for handler in delivery.next() { handler(Self.result) }
         let rest = delivery.next()
@@ -29,25 +29,33 @@ struct ResultDeliveryTests {
         #expect(calls.numbers.withLock { $0 } == [0, 1, 2])
     }
 
+    @Test("one that is added before the result has been delivered does not run ahead of that")
+    func addedBeforeDelivery() {
+        var delivery = ResultDelivery()
+        let isDueEarly = delivery.add(Calls().handler(0))
+        let isDue = delivery.deliver()
+        #expect(!isDueEarly && isDue)
+    }
+
     @Test("nothing is scheduled where nobody waits, or a run is under way")
     func scheduling() {
         var delivery = ResultDelivery()
         let calls = Calls()
-        let empty = delivery.beginRun()
+        let empty = delivery.deliver()
         #expect(!empty)
-        let first = delivery.add(calls.handler(0), hasResult: true)
-        let second = delivery.add(calls.handler(1), hasResult: true)
-        let third = delivery.beginRun()
-        #expect(first && !second && !third)
+        let first = delivery.add(calls.handler(0))
+        let second = delivery.add(calls.handler(1))
+        #expect(first && !second)
     }
 
     @Test("a handler added while the others run is called by the same run, after them")
     func addedMeanwhile() {
         var delivery = ResultDelivery()
         let calls = Calls()
-        _ = delivery.add(calls.handler(0), hasResult: true)
+        _ = delivery.deliver()
+        _ = delivery.add(calls.handler(0))
         let first = delivery.next()
-        let isDue = delivery.add(calls.handler(1), hasResult: true)
+        let isDue = delivery.add(calls.handler(1))
         #expect(!isDue)
         let second = delivery.next()
         #expect(first.count == 1 && second.count == 1)
@@ -59,10 +67,11 @@ struct ResultDeliveryTests {
     func addedAfter() {
         var delivery = ResultDelivery()
         let calls = Calls()
-        _ = delivery.add(calls.handler(0), hasResult: true)
+        _ = delivery.deliver()
+        _ = delivery.add(calls.handler(0))
         _ = delivery.next()
         _ = delivery.next()
-        let isDue = delivery.add(calls.handler(1), hasResult: true)
+        let isDue = delivery.add(calls.handler(1))
         #expect(isDue)
     }
 
@@ -88,11 +97,11 @@ struct ResultDeliveryTests {
                 inLife += 1
                 switch random.below(4) {
                 case 0, 1:
-                    if delivery.add(calls.handler(added), hasResult: hasResult) { runs += 1 }
+                    if delivery.add(calls.handler(added)) { runs += 1 }
                     added += 1
                 case 2 where !hasResult:
                     hasResult = true
-                    if delivery.beginRun() { runs += 1 }
+                    if delivery.deliver() { runs += 1 }
                 default:
                     guard runs > 0 else { continue }
                     let handlers = delivery.next()
