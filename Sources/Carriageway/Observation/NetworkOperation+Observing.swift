@@ -58,18 +58,22 @@ extension NetworkOperation {
 
     func holdsChanged() { noteHold() }
 
-    /// What keeps the attempt off the wire may have changed.
+    /// What keeps the attempt off the wire may have changed, and once more while that is noted.
     func noteHold() {
         guard let observers, let queue = shared.withLock({ $0.queue }) else { return }
-        let hold = queue.session.lane.obstacle(of: self) ?? (queue.isSuspended ? .suspended : nil)
-        shared.withLock { shared in
-            switch shared.state.phase {
-            case .idle, .inLine, .confirming: break
-            case .building, .preparing, .onWire, .judging, .backingOff, .ended: return
+        var isNews = true
+        while isNews {
+            let hold = queue.session.lane.obstacle(of: self) ?? (queue.isSuspended ? .suspended : nil)
+            isNews = shared.withLock { shared in
+                switch shared.state.phase {
+                case .idle, .inLine, .confirming: break
+                case .building, .preparing, .onWire, .judging, .backingOff, .ended: return false
+                }
+                guard shared.memory.hold != hold else { return false }
+                shared.memory.hold = hold
+                shared.note(hold.map { .held($0) } ?? .resumed, in: observers)
+                return true
             }
-            guard shared.memory.hold != hold else { return }
-            shared.memory.hold = hold
-            shared.note(hold.map { .held($0) } ?? .resumed, in: observers)
         }
         observers.handOn()
     }

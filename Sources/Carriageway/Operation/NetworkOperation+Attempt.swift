@@ -15,7 +15,8 @@ extension NetworkOperation {
         do throws(NetworkError) {
             body = try transportBody(of: request)
         } catch {
-            return validate(.failed(error, request, at: time.moment), round)
+            // Elsewhere: its slot goes to the next, whose body may be gone too, and so on to the end of a long line.
+            return session.pipeline.async { self.validate(.failed(error, request, at: self.time.moment), round) }
         }
         var settings = exchangeSettings
         settings.stamp = stamp

@@ -73,8 +73,7 @@ extension NetworkOperation {
 
     /// The attempt ends without a sign of the host: another may be the probe.
     func releaseProbe() {
-        let (circuits, host) = shared.withLock { ($0.configuration?.circuits, $0.state.host) }
-        circuits?.withLock { $0.release(ObjectIdentifier(self), host: host) }
+        shared.withLock { $0.releaseProbe(of: self) }
     }
 
     /// Whether the circuit lets a retry go after its wait.
@@ -107,6 +106,11 @@ extension NetworkOperation {
 }
 
 extension NetworkOperation.Shared {
+    /// Another may be the probe of the operation's host.
+    func releaseProbe(of operation: NetworkOperation) {
+        configuration?.circuits?.withLock { $0.release(ObjectIdentifier(operation), host: state.host) }
+    }
+
     /// Why the queue's circuit lets an operation that has just got its slot not pass; if it does it may be the probe.
     func refusal(of operation: NetworkOperation, round: Int, now: Moment) -> NetworkError? {
         guard let circuits = configuration?.circuits, state.awaitsSlot(round) else { return nil }

@@ -9,14 +9,14 @@ import Foundation
 extension NetworkOperation {
     func enterLine(_ round: Int) {
         if joinEqual(round: round) { return }
-        let (place, request, hasCircuit) = shared.withLock { shared in
-            let place = shared.session.map {
-                LinePlace(
-                    queue: shared.queue, session: $0, host: shared.state.host, round: round, entered: $0.time.moment)
-            }
-            return (place, shared.state.request, shared.configuration?.circuits != nil)
+        let (queue, session, host, request, hasCircuit) = shared.withLock { shared in
+            (
+                shared.queue, shared.session, shared.state.host, shared.state.request,
+                shared.configuration?.circuits != nil
+            )
         }
-        guard let place, let request else { return }
+        guard let session, let request else { return }
+        let place = LinePlace(queue: queue, session: session, host: host, round: round, entered: session.time.moment)
         if hasCircuit, endIfCircuitIsOpen() { return }
         let authorizer = authorizer(for: request)
         if let loss = authorizer?.loss { return credentialLost(loss) }
@@ -31,11 +31,12 @@ extension NetworkOperation {
             return isWanted ? laneAdmits(round: round) : place.leave(self)
         }
         guard isWanted else { return }
+        let priority = queuePriority
         queue.session.lane.enter(
             self, round: round, member: queue.laneMember, host: place.host,
-            needsCredential: authorizer != nil, priority: queuePriority.rawValue)
-        if queue.configurationBox.events.isObserved { noteHold() }
-        leaveIfEnded(place)
+            needsCredential: authorizer != nil, priority: priority.rawValue)
+        if queuePriority != priority { settlePriority(queue) }
+        entered(place, queue, authorizer)
     }
 
     /// Back to the place in line, for the next round.
@@ -47,13 +48,16 @@ extension NetworkOperation {
         }
         guard let place, let queue = place.queue else { return }
         queue.session.lane.giveBack(self, round: round, next: next)
-        if queue.configurationBox.events.isObserved { noteHold() }
-        leaveIfEnded(place)
+        entered(place, queue, shared.withLock { $0.state.request }.flatMap { authorizer(for: $0) })
     }
 
-    /// Had the operation ended meanwhile without a slot, its leaving would have come before its entering.
-    private func leaveIfEnded(_ place: LinePlace) {
+    /// What those in line were told while the operation entered it has not reached the operation.
+    private func entered(_ place: LinePlace, _ queue: NetworkQueue, _ authorizer: (any RequestAuthorizer)?) {
+        if queue.configurationBox.circuits != nil { _ = endIfCircuitIsOpen() }
+        if let loss = authorizer?.loss { credentialLost(loss) }
+        if queue.configurationBox.events.isObserved { noteHold() }
         let round = place.round
+        // Had it ended meanwhile without a slot, its leaving would have come before its entering.
         if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) { place.leave(self) }
     }
 
@@ -73,18 +77,21 @@ extension NetworkOperation: LaneClient {
         let time = time
         let (now, date) = (time.moment, time.date)
         var last: CredentialStamp?
+        var refusal: NetworkError?
         apply { shared in
             // An operation that has opted out since asks for none: it must not go with that of the attempt before.
             (last, shared.stamp) = (shared.stamp, nil)
             let isPlain =
                 isWork || shared.configuration?.value.prepare == nil && shared.authorizer == nil
-            if let last = shared.refusal(of: self, round: round, now: now) {
-                return shared.state.blocked(by: last, round: round)
-            }
+            refusal = shared.refusal(of: self, round: round, now: now)
+            guard refusal == nil else { return [] }
             if let entered = shared.place?.entered, shared.place?.round == round { shared.waited = now - entered }
             return shared.state.admitted(round: round, needsPreparation: !isPlain, now: now, date: date)
         }
         // It holds the caller's credential, which must not end under the lock.
         _ = last
+        guard let refusal else { return }
+        // Elsewhere: its slot goes to the next, who may be refused too, and so on to the end of a long line.
+        boundSession.pipeline.async { self.apply { $0.state.blocked(by: refusal, round: round) } }
     }
 }

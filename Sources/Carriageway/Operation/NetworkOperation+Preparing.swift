@@ -94,7 +94,11 @@ extension NetworkOperation {
     func confirm(_ request: URLRequest, _ round: Int) {
         let queue = shared.withLock { $0.queue }
         guard queue?.session.lane.confirm(self, round: round) ?? true else {
-            releaseProbe()
+            // If it has its next slot already, it may be the probe once more.
+            shared.withLock { shared in
+                guard shared.state.phase == .confirming, shared.state.round == round else { return }
+                shared.releaseProbe(of: self)
+            }
             return noteHold()
         }
         apply { $0.state.confirmed(request, round: round) }

@@ -47,7 +47,9 @@ extension Lane.State {
         /// What it has taken of its rate over all hosts.
         var pace: Pace?
         let ratePerHost: RateLimit?
-        var holds: Set<Lane.Hold> = []
+        private(set) var holds: Set<Lane.Hold> = []
+        /// How many cancel all operations at this moment; the last of them releases.
+        private var cancellers = 0
         private(set) var active = 0
         private(set) var buckets: [BucketID: Bucket] = [:]
         private(set) var heads = Heap<Head>()
@@ -63,6 +65,20 @@ extension Lane.State {
 
         /// The rate from which a host is slowed down.
         var rateForHosts: RateLimit? { ratePerHost ?? pace?.limit }
+
+        mutating func hold(_ reason: Lane.Hold) {
+            if reason == .cancelling { cancellers += 1 }
+            holds.insert(reason)
+        }
+
+        /// - Returns: whether it was held and is no longer.
+        mutating func release(_ reason: Lane.Hold) -> Bool {
+            if reason == .cancelling {
+                cancellers = max(cancellers - 1, 0)
+                guard cancellers == 0 else { return false }
+            }
+            return holds.remove(reason) != nil
+        }
 
         /// Whether a slot is to be had, be it only for requests that need no credential.
         var isOpen: Bool { active < limit && holds.allSatisfy { $0 == .renewing } }

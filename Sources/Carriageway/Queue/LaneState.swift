@@ -190,11 +190,11 @@ extension Lane.State {
     }
 
     mutating func hold(_ reason: Lane.Hold, member: MemberID) {
-        members[member]?.holds.insert(reason)
+        members[member]?.hold(reason)
     }
 
     mutating func release(_ reason: Lane.Hold, member: MemberID, now: Moment) -> [Action] {
-        guard members[member]?.holds.remove(reason) != nil else { return [] }
+        guard members[member]?.release(reason) == true else { return [] }
         if reason == .renewing { members[member]?.listAll(tickets: tickets) }
         return admissions(now: now)
     }

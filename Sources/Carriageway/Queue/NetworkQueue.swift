@@ -175,19 +175,29 @@ open class NetworkQueue: OperationQueue, @unchecked Sendable {
             if newValue {
                 session.lane.hold(.suspended, member: laneMember)
                 handOverUnderWay({ $0.takeUnderWay() }, then: { super.isSuspended = true })
+                settleSuspension()
             } else {
                 if isOfAnyWidth { beginInOrder() }
                 super.isSuspended = false
-                session.lane.release(.suspended, member: laneMember)
+                settleSuspension()
                 if waitingRoom.withLock({ $0.watch() }) { lookLater() }
             }
-            // Another thread may have set it in between: the lane follows what Foundation has.
-            if super.isSuspended {
+            noteHolds()
+        }
+    }
+
+    /// Another thread may have set it in between: the lane follows what Foundation has, and once more if that has changed
+    /// meanwhile.
+    private func settleSuspension() {
+        var told: Bool?
+        while told != super.isSuspended {
+            let isSuspended = super.isSuspended
+            if isSuspended {
                 session.lane.hold(.suspended, member: laneMember)
             } else {
                 session.lane.release(.suspended, member: laneMember)
             }
-            noteHolds()
+            told = isSuspended
         }
     }
 

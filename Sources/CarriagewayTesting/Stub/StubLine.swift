@@ -45,9 +45,12 @@ extension NetworkSession {
     ///   - random: what is random in the waits before retries, from 0 for the shortest to 1 for the longest; nil to leave
     ///     it so.
     public convenience init(stub: StubTransport, time: VirtualTime? = nil, random: Double? = nil) {
+        self.init(stub: stub, source: time ?? SystemTime.shared, random: random)
+    }
+
+    package convenience init(stub: StubTransport, source: any TimeSource, random: Double?) {
         self.init(
-            time: time ?? SystemTime.shared, random: { random ?? Double.random(in: 0...1) },
-            transport: { StubLine(stub, events: $0) })
+            time: source, random: { random ?? Double.random(in: 0...1) }, transport: { StubLine(stub, events: $0) })
     }
 }
 

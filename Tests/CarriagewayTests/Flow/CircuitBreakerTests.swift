@@ -81,6 +81,22 @@ struct CircuitBreakerTests {
         for operation in after { operation.cancel() }
     }
 
+    @Test("half-open with a long line behind it, all the others fail, one after the other and not within each other")
+    func longLine() async throws {
+        let stage = Stage { request, _ in request.url?.path == "/fails" ? .failure(.timedOut) : .none }
+        let queue = makeQueue(stage, failures: 1)
+        _ = await failure { () async throws(NetworkError) in try await queue.data(for: request("/fails")) }
+        stage.time.advance(by: .seconds(30))
+        queue.isSuspended = true
+        let operations = (0..<10_000).map { _ in queue.send(request()) }
+        queue.isSuspended = false
+        for operation in operations[1...] { await operation.finished() }
+        #expect(stage.transport.sent.count == 2)
+        #expect(operations[1...].allSatisfy { $0.result?.error?.name == "inaccessible" })
+        operations[0].cancel()
+        await queue.drained()
+    }
+
     @Test("a probe that is cancelled lets another one probe")
     func cancelledProbe() async throws {
         let isBack = Locked(false)

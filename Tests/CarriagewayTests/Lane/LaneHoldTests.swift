@@ -47,6 +47,19 @@ struct LaneHoldTests {
         #expect(line.release(lastReleased, queue) == ["x"])
     }
 
+    @Test("two that cancel everything at the same time hold until both are done; one release too many does nothing")
+    func cancelledByTwo() {
+        var line = LaneLine()
+        let queue = line.lane.join(limit: 1, limitPerHost: 1)
+        #expect(line.release(.cancelling, queue).isEmpty)
+        line.lane.hold(.cancelling, member: queue)
+        line.lane.hold(.cancelling, member: queue)
+        #expect(line.enter("x", queue).isEmpty)
+        #expect(line.release(.cancelling, queue).isEmpty)
+        #expect(line.enter("y", queue).isEmpty)
+        #expect(line.release(.cancelling, queue) == ["x"])
+    }
+
     @Test("a hold set twice is released once, and a release without hold does nothing")
     func holdTwice() {
         var line = LaneLine()

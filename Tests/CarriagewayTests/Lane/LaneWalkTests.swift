@@ -49,6 +49,8 @@ private struct LaneModel {
         let limit: Int
         let limitPerHost: Int
         var holds: Set<Lane.Hold> = []
+        /// Those that cancel hold until the last is done.
+        var cancellers = 0
         var active = 0
         var activePerHost = [Int](repeating: 0, count: LaneWalk.hosts.count)
         var entrants = 0
@@ -259,11 +261,13 @@ private struct LaneWalk {
 
     private mutating func hold(_ reason: Lane.Hold, _ queue: Int) {
         model.queues[queue].holds.insert(reason)
+        if reason == .cancelling { model.queues[queue].cancellers += 1 }
         lane.hold(reason, member: model.queues[queue].identifier)
     }
 
     private mutating func release(_ reason: Lane.Hold, _ queue: Int) throws {
-        model.queues[queue].holds.remove(reason)
+        if reason == .cancelling { model.queues[queue].cancellers = max(model.queues[queue].cancellers - 1, 0) }
+        if reason != .cancelling || model.queues[queue].cancellers == 0 { model.queues[queue].holds.remove(reason) }
         try compare(lane.release(reason, member: model.queues[queue].identifier, now: now))
     }
 
@@ -346,7 +350,9 @@ private struct LaneWalk {
     /// Everyone leaves: then nothing is left.
     mutating func drain() throws {
         for queue in model.queues.indices {
-            for reason in Self.holds { try release(reason, queue) }
+            for reason in Self.holds {
+                repeat { try release(reason, queue) } while model.queues[queue].holds.contains(reason)
+            }
         }
         try pass(.seconds(10))
         for client in clients.indices { try leave(client) }

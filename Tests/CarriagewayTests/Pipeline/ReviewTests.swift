@@ -140,6 +140,33 @@ struct ReviewTests {
         #expect(ran.value == 0)
     }
 
+    @Test("a long line whose file is gone fails one after the other, and not within each other")
+    func longLineWithoutFile() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.file("body", Data("x".utf8))
+        let stage = Stage()
+        let queue = NetworkQueue(session: stage.session) {
+            $0.retryPolicy = .never
+            $0.maxConcurrentRequests = 1
+        }
+        let first = queue.send(request())
+        await stage.transport.waitForSent(1)
+        let others = (0..<5_000).map { _ in
+            var form = MultipartForm()
+            form.append(name: "file", file: file)
+            return queue.send(request(method: "POST"), body: .multipart(form))
+        }
+        await becomesTrue { queue.session.lane.counts(of: queue.laneMember).waiting == 5_000 }
+        try FileManager.default.removeItem(at: file)
+        stage.transport.complete(1, with: .status(200))
+        for operation in others {
+            await operation.finished()
+            #expect(operation.result?.error?.isFileError == true)
+        }
+        await first.finished()
+        #expect(stage.transport.sent.count == 1)
+    }
+
     @Test("retries that are cancelled while they wait give their tokens back")
     func budgetOfCancelled() async {
         let stage = Stage { _, _ in .failure(.timedOut) }
