@@ -282,7 +282,6 @@ struct AuthenticationLifeTests {
             await operation.finished()
         }
         // What the last steps hold is let go of on queues of their own.
-        for _ in 0..<1_000 where queue != nil || authentication != nil { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(queue == nil && authentication == nil)
+        await becomesTrue { queue == nil && authentication == nil }
     }
 }

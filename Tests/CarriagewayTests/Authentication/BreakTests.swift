@@ -8,18 +8,9 @@ import Testing
 #endif
 
 /// What a hostile reading of the token renewal has found.
-@Suite("Token renewal under attack")
+@Suite("Token renewal under attack", .timeLimit(.minutes(10)))
 struct BreakTests {
     private static let token1 = NumberedToken(number: 1).header
-
-    /// Polls for something that should come soon; false if it has not after five seconds.
-    private func comes(_ isThere: @Sendable () -> Bool) async -> Bool {
-        for _ in 0..<500 {
-            if isThere() { return true }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return isThere()
-    }
 
     @Test("an operation that opts out between two attempts is sent without the credential of the first")
     func optsOutMidway() async throws {
@@ -91,7 +82,7 @@ struct BreakTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         let operation = NetworkOperation(download: request(), to: file)
         queue.addOperation(operation)
-        #expect(await comes { operation.result != nil })
+        await operation.finished()
         #expect(operation.result?.error == nil)
         #expect((try? Data(contentsOf: file)) == Data("content".utf8))
         try? FileManager.default.removeItem(at: file)
@@ -124,7 +115,7 @@ struct BreakTests {
         queue.isSuspended = true
         stage.session.invalidateAndCancel()
         proceed.increment()
-        #expect(await comes { operation.result?.error?.name == "sessionInvalidated" })
+        await becomesTrue { operation.result?.error?.name == "sessionInvalidated" }
         queue.isSuspended = false
     }
 
@@ -150,7 +141,7 @@ struct BreakTests {
         try await Task.sleep(for: .milliseconds(200))
         proceed.increment()
         #expect(try await waiting.response.statusCode == 200)
-        #expect(await comes { operation.result != nil })
+        await operation.finished()
         operation.cancel()
     }
 
@@ -163,7 +154,7 @@ struct BreakTests {
             $0.rateLimit = RateLimit(requestsPerSecond: 0.1)
         }
         let operation = queue.send(request())
-        #expect(await comes { operation.result != nil })
+        await operation.finished()
         operation.cancel()
     }
 
@@ -214,7 +205,7 @@ struct BreakTests {
             _ = try? await queue?.response(for: request("/keep"))
         }
         let operation = queue.send(request())
-        #expect(await comes { operation.result != nil })
+        await operation.finished()
         queue.cancelAllOperations()
     }
 
@@ -230,7 +221,7 @@ struct BreakTests {
         await stage.transport.waitForSent(1)
         authentication.credential = NumberedToken(number: 2)
         let second = queue.send(request("/me"))
-        #expect(await comes { stage.transport.sent.count == 2 })
+        await stage.transport.waitForSent(2)
         for sent in stage.transport.sent {
             let who = sent.request.value(forHTTPHeaderField: "Authorization") ?? ""
             stage.transport.complete(sent.identifier, with: .status(200, body: Data(who.utf8)))
@@ -283,12 +274,10 @@ struct BreakTests {
         await stage.transport.waitForSent(1)
         let waiting = second.send(request())
         stage.session.invalidateAndCancel()
-        for tries in 1...3 {
-            await authenticator.log.begun.wait(for: min(tries, 2))
-            try await Task.sleep(for: .milliseconds(100))
-            stage.time.advance(by: .seconds(2))
-        }
-        await waiting.finished()
+        // The renewal's deadline, and the wait before its second try.
+        await stage.time.waitForTimers(2)
+        stage.time.advance(by: stage.time.nextDelay ?? .zero)
+        await becomesTrue { waiting.result != nil }
         #expect(waiting.result?.error == nil)
     }
 
@@ -334,8 +323,8 @@ struct BreakTests {
         box.withLock { $0 = authentication }
         let queue = NetworkQueue(session: stage.session, authentication: authentication)
         let operation = queue.send(request())
-        #expect(await comes { operation.result != nil })
-        #expect(await comes { ends.value == 1 })
+        await operation.finished()
+        await ends.wait(for: 1)
         box.withLock { $0 = nil }
     }
 
@@ -351,7 +340,7 @@ struct BreakTests {
         let operation = queue.send(request())
         await operation.finished()
         authentication.credential = nil
-        #expect(await comes { ends.value == 1 })
+        await ends.wait(for: 1)
         withExtendedLifetime(operation) {}
     }
 }

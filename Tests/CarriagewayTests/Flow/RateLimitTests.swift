@@ -20,6 +20,7 @@ struct RateLimitTests {
         await stage.transport.waitForSent(3)
         // The retry has been one of the three, or is in line.
         await Self.wait { queue.session.lane.counts(of: queue.laneMember).waiting == 8 }
+        await stage.time.waitForTimers(1)
         for count in 4...11 {
             stage.time.advance(by: .milliseconds(99))
             #expect(stage.transport.sent.count == count - 1)
