@@ -19,11 +19,13 @@ struct OAuth2AuthenticatorTests {
 
     private func authenticator(
         secret: String? = "s3cret", by authentication: OAuth2Authenticator.ClientAuthentication = .basic,
-        grant: OAuth2Authenticator.Grant = .refreshToken, scopes: [String] = [], parameters: [String: String] = [:]
+        grant: OAuth2Authenticator.Grant = .refreshToken, scopes: [String] = [], parameters: [String: String] = [:],
+        at tokenURL: URL? = nil
     ) -> OAuth2Authenticator {
         OAuth2Authenticator(
-            tokenURL: server.url("/token"), clientID: "app", clientSecret: secret, clientAuthentication: authentication,
-            grant: grant, scopes: scopes, parameters: parameters, hosts: ["api.example.com"])
+            tokenURL: tokenURL ?? server.url("/token"), clientID: "app", clientSecret: secret,
+            clientAuthentication: authentication, grant: grant, scopes: scopes, parameters: parameters,
+            hosts: ["api.example.com"])
     }
 
     private let old = OAuth2Credential(accessToken: "a0", refreshToken: "r0", scopes: ["read"])
@@ -193,8 +195,10 @@ struct OAuth2AuthenticatorTests {
         #expect(RefreshOutcome(of: try #require(await error())) == .unreachable)
         server.on("/token", .data(Data(#"{"access_token":"a1"}"#.utf8)).truncated(after: 5, then: .close))
         #expect(RefreshOutcome(of: try #require(await error())) == .unreachable)
-        server.stop()
-        #expect(RefreshOutcome(of: try #require(await error())) == .unreachable)
+        let closed = try ClosedPort()
+        defer { closed.letGo() }
+        let nobody = authenticator(at: closed.url("/token"))
+        #expect(RefreshOutcome(of: try #require(await error(nobody))) == .unreachable)
     }
 
     @Test(

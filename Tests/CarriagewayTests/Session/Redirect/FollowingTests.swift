@@ -205,8 +205,9 @@ struct FollowingTests {
 
     @Test("C24 a POST that a server took before it led on is not sent twice", arguments: [301, 302, 303])
     func takenPost(status: Int) async throws {
-        let refusedPort = try LoopbackServer().port
-        first.on("/start") { _ in .redirect(to: "http://127.0.0.1:\(refusedPort)/", status: status) }
+        let closed = try ClosedPort()
+        defer { closed.letGo() }
+        first.on("/start", .redirect(to: closed.url().absoluteString, status: status))
         let operation = operation("/start", method: "POST")
         operation.retryPolicy = .fixed(interval: .zero, maxRetries: 3)
         let error = await failure { () async throws(NetworkError) in try await run(operation) }
@@ -217,8 +218,9 @@ struct FollowingTests {
 
     @Test("one that was only pointed on is", arguments: [307, 308])
     func pointedPost(status: Int) async throws {
-        let refusedPort = try LoopbackServer().port
-        first.on("/start") { _ in .redirect(to: "http://127.0.0.1:\(refusedPort)/", status: status) }
+        let closed = try ClosedPort()
+        defer { closed.letGo() }
+        first.on("/start", .redirect(to: closed.url().absoluteString, status: status))
         let operation = operation("/start", method: "POST")
         operation.retryPolicy = .fixed(interval: .zero, maxRetries: 2)
         let error = await failure { () async throws(NetworkError) in try await run(operation) }

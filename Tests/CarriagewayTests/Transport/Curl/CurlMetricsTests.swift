@@ -118,9 +118,9 @@
             expectInOrder(reset)
             #expect(reset.connected != nil && reset.firstByte == nil && reset.networkProtocolName == nil)
             #expect(reset.headerBytesReceived == 0 && !reset.isReusedConnection)
-            let url = server.url()
-            server.stop()
-            let refused = queue.send(URLRequest(url: url))
+            let closed = try ClosedPort()
+            defer { closed.letGo() }
+            let refused = queue.send(URLRequest(url: closed.url()))
             await refused.finished()
             let measured = refused.attempts.first?.timing?.transfer
             #expect(measured?.connected == nil && measured?.isReusedConnection != true)
