@@ -130,12 +130,12 @@ struct HTTPBinTests {
         let dripped = try await queue.data(for: RealServer.httpbin.request("/drip?numbytes=5&duration=1&delay=0"))
         #expect(dripped.count == 5)
         #expect(try await queue.response(for: RealServer.httpbin.request("/delay/1")).statusCode == 200)
-        var request = RealServer.httpbin.request("/delay/5")
+        var request = RealServer.httpbin.request("/delay/10")
         request.timeoutInterval = 0.5
         let late = request
         let error = await failure { () async throws(NetworkError) in try await queue.data(for: late) }
         #expect(error?.urlErrorCode == .timedOut)
-        let whole = NetworkOperation(RealServer.httpbin.request("/drip?numbytes=50&duration=5&delay=0"))
+        let whole = NetworkOperation(RealServer.httpbin.request("/drip?numbytes=50&duration=10&delay=0"))
         whole.attemptTimeout = .milliseconds(600)
         queue.addOperation(whole)
         await whole.finished()

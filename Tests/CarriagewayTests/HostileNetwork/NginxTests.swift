@@ -26,7 +26,7 @@ struct NginxTests {
     func keepAliveRequests(method: String) async throws {
         let body = method == "POST" ? Data("x".utf8) : nil
         let operations = (0..<60).map { _ in
-            queue.send(RealServer.nginx.request("/seen", method: method, body: body))
+            queue.send(RealServer.nginx.request("/three", method: method, body: body))
         }
         for operation in operations {
             let response = try await operation.response
@@ -39,8 +39,9 @@ struct NginxTests {
         let body = method == "POST" ? Data("x".utf8) : nil
         let request = RealServer.nginx.request("/seen", method: method, body: body)
         _ = try await queue.data(for: request)
-        // Its keepalive_timeout is one second.
-        try await Task.sleep(for: .milliseconds(1_300))
+        // Its keepalive_timeout is one second, and a slow machine may make more of it. Over libcurl a POST takes no
+        // connection that was idle for longer than four.
+        try await Task.sleep(for: .seconds(3))
         _ = try await queue.data(for: request)
     }
 
@@ -116,10 +117,11 @@ struct NginxTests {
             $0.retryPolicy = .exponential(base: .milliseconds(100), cap: .seconds(1), maxRetries: 30)
             $0.retryBudget = nil
         }
-        let operations = (0..<20).map { _ in queue.send(RealServer.nginx.request(path)) }
+        // One a second: four at once are too many for it, unless they take three seconds to get there.
+        let operations = (0..<4).map { _ in queue.send(RealServer.nginx.request(path)) }
         var attempts = 0
         for operation in operations { attempts += try await operation.response.attempts.count }
-        #expect(attempts > 20)
+        #expect(attempts > 4)
     }
 
     // MARK: Other origins
