@@ -56,10 +56,7 @@ extension Scenario {
         server.on("/", .text("x"))
         let folder = FileManager.default.temporaryDirectory
         let session = NetworkSession.probed()
-        let queue = NetworkQueue(session: session) {
-            $0.retryPolicy = .never
-            $0.attemptTimeout = .seconds(5)
-        }
+        let queue = NetworkQueue(session: session) { $0.retryPolicy = .never }
         // Whatever is made once is there. Dispatch itself ends the process when it has no descriptor for its first timer, so
         // one has come before.
         _ = try await queue.data(for: URLRequest(url: server.url()))
@@ -85,12 +82,13 @@ extension Scenario {
             // What has been closed meanwhile is taken too.
             while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { taken.append(descriptor) }
             let request = URLRequest(url: elsewhere.url())
+            let file = folder.appendingPathComponent("carriageway-\(UUID())")
+            let operation =
+                index.isMultiple(of: 2) ? NetworkOperation(request) : NetworkOperation(download: request, to: file)
+            operation.attemptTimeout = .seconds(5)
+            queue.addOperation(operation)
             do throws(NetworkError) {
-                if index.isMultiple(of: 2) {
-                    _ = try await queue.data(for: request)
-                } else {
-                    _ = try await queue.download(request, to: folder.appendingPathComponent("carriageway-\(UUID())"))
-                }
+                _ = try await operation.response
                 fates.append("success")
             } catch {
                 fates.append("\(error)")

@@ -41,9 +41,9 @@ enum KnownDeaths {
         configuration.protocolClasses = [RedirectingProtocol.self]
         let session = NetworkSession(configuration: configuration)
         var request = URLRequest(url: URL(string: "http://stub.invalid/") ?? URL(fileURLWithPath: "/"))
-        request.timeoutInterval = 2
+        request.timeoutInterval = 60
         let operation = NetworkOperation(request, session: session)
-        operation.timeout = .seconds(3)
+        operation.timeout = .seconds(60)
         operation.start()
         _ = try? await operation.response
     }
