@@ -46,7 +46,7 @@ struct TrialTests {
         }()
 
         @Test(
-            "5 % loss, 200 ms delay, the link down for two seconds, a port that is silent",
+            "5 % loss, 200 ms delay, a link that goes down and comes back, a port that is silent",
             .enabled(if: obstacle == nil, "\(obstacle ?? "")"), arguments: Wire.all)
         func badNetwork(wire: Wire) async throws {
             let trial = try #require(TrialProcess.executable())
