@@ -62,7 +62,7 @@ struct UploadFaultTests {
         arguments: Wire.all, [LoopbackServer.Response.Cut.close, .reset, .stall])
     func sentAgain(wire: Wire, cut: LoopbackServer.Response.Cut) async throws {
         let queue = NetworkQueue(session: wire.session()) {
-            $0.retryPolicy = .fixed(interval: .zero, maxRetries: 100)
+            $0.retryPolicy = .fixed(interval: .zero, maxRetries: 1_000)
             $0.retryBudget = nil
         }
         for kind in Kind.allCases {
