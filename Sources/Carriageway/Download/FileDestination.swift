@@ -9,6 +9,8 @@ import Foundation
 final class FileDestination: ResponseDestination {
     /// What the delegate queue and the file's own queue share.
     private struct Intake {
+        /// That of the attempt that has it open.
+        var attempt = 0
         var hasOwnRange = false
         var resume: ResumePoint?
         /// What the bytes that come next are of; goes before them.
@@ -81,7 +83,7 @@ final class FileDestination: ResponseDestination {
     ) {
         guard isCurrent(number) else { return }
         do {
-            ready(.success(try prepare(request, flow)))
+            ready(.success(try prepare(request, flow, number)))
         } catch DownloadError.fileInUse where triesLeft > 0 {
             queue.asyncAfter(deadline: .now() + .milliseconds(50)) {
                 self.tryToOpen(request, flow, number, triesLeft: triesLeft - 1, ready)
@@ -91,9 +93,9 @@ final class FileDestination: ResponseDestination {
         }
     }
 
-    private func prepare(_ request: URLRequest, _ flow: @escaping @Sendable (DestinationSignal) -> Void) throws
-        -> URLRequest
-    {
+    private func prepare(
+        _ request: URLRequest, _ flow: @escaping @Sendable (DestinationSignal) -> Void, _ number: Int
+    ) throws -> URLRequest {
         try checkTarget()
         letGo(keeping: options.resumes)
         let part = try PartFile(for: target, digests: options.sha256 != nil)
@@ -107,7 +109,7 @@ final class FileDestination: ResponseDestination {
         resume?.apply(to: &request)
         file.withLock { $0 = File(part: part, isResumable: resume != nil) }
         intake.withLock { intake in
-            intake = Intake(hasOwnRange: hasOwnRange, resume: resume, flow: flow)
+            intake = Intake(attempt: number, hasOwnRange: hasOwnRange, resume: resume, flow: flow)
         }
         return request
     }
@@ -180,7 +182,6 @@ final class FileDestination: ResponseDestination {
     }
 
     func settle(isGood: Bool, done: @escaping @Sendable (Result<URL?, NetworkError>) -> Void) {
-        let number = attempt.withLock { $0 }
         queue.async {
             guard isGood else {
                 self.letGo(keeping: false)
@@ -189,7 +190,7 @@ final class FileDestination: ResponseDestination {
             do {
                 try self.checkDigest()
                 // Cancelled meanwhile: what is at the target stays, and the part is let go of behind this.
-                guard self.isCurrent(number) else { return done(.failure(.cancelled)) }
+                guard self.isCurrent(self.intake.withLock { $0.attempt }) else { return done(.failure(.cancelled)) }
                 done(.success(try self.moveIntoPlace()))
             } catch {
                 self.letGo(keeping: false)

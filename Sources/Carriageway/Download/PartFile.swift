@@ -142,7 +142,8 @@ struct PartFile {
                 place = target.deletingLastPathComponent().appendingPathComponent(name)
             }
         }
-        removeState()
+        // Nothing else: the part is no longer here, and its lock keeps nobody from beginning another.
+        unlink(stateURL.path)
         close(descriptor)
         return place
     }

@@ -96,7 +96,9 @@ extension NetworkOperation {
         var isOpen = false
         apply { shared in
             guard let circuits = shared.configuration?.circuits, shared.state.awaitsSlot(shared.state.round),
-                let last = circuits.withLock({ $0.refusal(of: shared.state.host, at: now) })
+                let last = circuits.withLock({
+                    $0.refusal(of: shared.state.host, at: now, for: ObjectIdentifier(self))
+                })
             else { return [] }
             isOpen = true
             return shared.state.blocked(by: last, round: shared.state.round)

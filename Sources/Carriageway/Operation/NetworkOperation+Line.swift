@@ -36,7 +36,8 @@ extension NetworkOperation {
             self, round: round, member: queue.laneMember, host: place.host,
             needsCredential: authorizer != nil, priority: priority.rawValue)
         if queuePriority != priority { settlePriority(queue) }
-        entered(place, queue, authorizer)
+        catchUp(in: queue, authorizer)
+        leaveIfEnded(place)
     }
 
     /// Back to the place in line, for the next round.
@@ -48,16 +49,22 @@ extension NetworkOperation {
         }
         guard let place, let queue = place.queue else { return }
         queue.session.lane.giveBack(self, round: round, next: next)
-        entered(place, queue, shared.withLock { $0.state.request }.flatMap { authorizer(for: $0) })
+        catchUp(in: queue, shared.withLock { $0.state.request }.flatMap { authorizer(for: $0) })
+        leaveIfEnded(place)
     }
 
-    /// What those in line were told while the operation entered it has not reached the operation.
-    private func entered(_ place: LinePlace, _ queue: NetworkQueue, _ authorizer: (any RequestAuthorizer)?) {
+    /// What those in line were told while the operation got there has not reached it.
+    func catchUp(in queue: NetworkQueue, _ authorizer: (any RequestAuthorizer)?) {
+        if queue.configurationBox.events.isObserved { noteHold() }
+        // Most have got a slot at once.
+        guard shared.withLock({ $0.state.awaitsSlot($0.state.round) }) else { return }
         if queue.configurationBox.circuits != nil { _ = endIfCircuitIsOpen() }
         if let loss = authorizer?.loss { credentialLost(loss) }
-        if queue.configurationBox.events.isObserved { noteHold() }
+    }
+
+    /// Had the operation ended meanwhile without a slot, its leaving would have come before its entering.
+    private func leaveIfEnded(_ place: LinePlace) {
         let round = place.round
-        // Had it ended meanwhile without a slot, its leaving would have come before its entering.
         if shared.withLock({ $0.state.phase == .ended && $0.state.admittedRound != round }) { place.leave(self) }
     }
 

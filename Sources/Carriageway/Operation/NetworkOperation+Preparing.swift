@@ -92,16 +92,13 @@ extension NetworkOperation {
     }
 
     func confirm(_ request: URLRequest, _ round: Int) {
-        let queue = shared.withLock { $0.queue }
-        guard queue?.session.lane.confirm(self, round: round) ?? true else {
-            // If it has its next slot already, it may be the probe once more.
-            shared.withLock { shared in
-                guard shared.state.phase == .confirming, shared.state.round == round else { return }
-                shared.releaseProbe(of: self)
-            }
-            return noteHold()
+        let (queue, admissions) = shared.withLock { ($0.queue, $0.state.admissions) }
+        guard let queue, !queue.session.lane.confirm(self, round: round) else {
+            return apply { $0.state.confirmed(request, round: round) }
         }
-        apply { $0.state.confirmed(request, round: round) }
+        // If it has got its next slot already, it may be the probe once more.
+        shared.withLock { if $0.state.admissions == admissions { $0.releaseProbe(of: self) } }
+        catchUp(in: queue, authorizer(for: request))
     }
 }
 

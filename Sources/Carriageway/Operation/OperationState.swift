@@ -59,6 +59,8 @@ struct OperationState {
     private(set) var round = 0
     /// The last round that got a slot.
     private(set) var admittedRound = 0
+    /// Counts the slots, of which a round may have several; it begins anew at the end of its numbers.
+    private(set) var admissions: UInt16 = 0
     private(set) var hasStarted = false
     /// Whether the operation must not finish before it is started: Foundation has it, or may get it.
     private(set) var awaitsStart = true
@@ -166,6 +168,7 @@ extension OperationState {
             return [.leaveLine(round: round)]
         }
         admittedRound = round
+        admissions &+= 1
         attemptStart = (now, date)
         if needsPreparation {
             phase = .preparing
@@ -203,7 +206,7 @@ extension OperationState {
 
     /// There is no credential for those who stand in line for it.
     mutating func credentialLost(_ error: NetworkError) -> [Action] {
-        guard phase == .inLine else { return [] }
+        guard awaitsSlot(round) else { return [] }
         return end(.failure(error))
     }
 

@@ -40,18 +40,21 @@ struct Circuits {
     var count: Int { circuits.count }
 
     /// Why a request to the host could not go at an instant; nil if it could.
-    func refusal(of host: String, at now: Moment) -> NetworkError? {
+    ///
+    /// - Parameter client: whose request it is, which may be the probe.
+    func refusal(of host: String, at now: Moment, for client: ObjectIdentifier? = nil) -> NetworkError? {
         guard let circuit = circuits[host], case .open(let until, let probe) = circuit.phase else { return nil }
-        return now >= until && probe == nil ? nil : circuit.last
+        return now >= until && (probe == nil || probe == client) ? nil : circuit.last
     }
 
     /// A request is about to go; if it goes to a host that may be tried again it is the probe.
     ///
     /// - Returns: why it may not go; nil if it may.
     mutating func admit(_ client: ObjectIdentifier, to host: String, now: Moment) -> NetworkError? {
-        guard let circuit = circuits[host], case .open(let until, let probe) = circuit.phase else { return nil }
-        guard now >= until, probe == nil || probe == client else { return circuit.last }
-        circuits[host]?.phase = .open(until: until, probe: client)
+        if let refusal = refusal(of: host, at: now, for: client) { return refusal }
+        if case .open(let until, _)? = circuits[host]?.phase {
+            circuits[host]?.phase = .open(until: until, probe: client)
+        }
         return nil
     }
 

@@ -28,9 +28,9 @@ extension Exchange {
             case .fail(let error): self?.fail(with: error)
             }
         } ready: { result in
-            // Abandoned meanwhile: then nobody else tells the destination. Asked before anything is sent, since after that
-            // the next attempt may have opened it.
-            if self.state.withLock({ $0.isOver && $0.failure == nil }) { return destination.abandon {} }
+            // Over before it was open: then nobody else tells the destination. Asked before anything is sent, since after
+            // that the next attempt may have opened it.
+            if self.state.withLock({ $0.isOver }) { return destination.abandon {} }
             switch result {
             case .success(let request):
                 self.state.withLock { $0.request = request }

@@ -175,8 +175,9 @@ final class Exchange: Sendable {
     /// Puts the request on the wire, unless the exchange was abandoned before.
     func start() {
         guard session.open(self) else { return fail(with: .sessionInvalidated) }
-        watchWholeTime()
         if let destination { open(destination) } else { send() }
+        // Only now: a destination must not be opened behind the end of its attempt.
+        watchWholeTime()
         // Abandoned before it was opened: then nobody else closes it.
         let isEnded = state.withLock { state in
             if case .ended = state.phase { return true }

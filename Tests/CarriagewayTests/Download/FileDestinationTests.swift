@@ -48,23 +48,6 @@ struct FileDestinationTests {
         #expect(opened.value == 0 && folder.names.isEmpty)
     }
 
-    @Test("the attempt before, which still waits for the part, does not open it behind the next")
-    func openedTwice() async throws {
-        let held = try PartFile(for: target)
-        let destination = destination()
-        let first = Counter()
-        destination.open(request(), flow: { _ in }) { _ in first.increment() }
-        let second = Counter()
-        destination.open(request(), flow: { _ in }) { _ in second.increment() }
-        held.letGo(keeping: false)
-        await second.wait(for: 1)
-        let other = self.destination()
-        #expect(await open(other).failure?.isFileError == true)
-        #expect(first.value == 0)
-        await abandon(destination)
-        #expect(folder.names.isEmpty)
-    }
-
     @Test("a download that is cancelled when all is there, but for the last step, leaves the target as it is")
     func abandonedBeforeTheMove() async throws {
         _ = try folder.file("file.bin", Data("old".utf8))

@@ -123,6 +123,17 @@ struct CircuitsTests {
         #expect(!run.admits(1))
     }
 
+    @Test("the probe is not refused because of itself")
+    func probeAsks() {
+        let run = CircuitRun()
+        run.open()
+        run.pass(.seconds(30))
+        #expect(run.admits(3))
+        #expect(run.circuits.refusal(of: "a", at: run.now, for: run.identifier(3)) == nil)
+        #expect(run.circuits.refusal(of: "a", at: run.now, for: run.identifier(4)) != nil)
+        #expect(run.isOpen())
+    }
+
     @Test("hosts that failed long ago are forgotten")
     func manyHosts() {
         let run = CircuitRun()

@@ -34,6 +34,7 @@ struct OperationRun {
         words(state.prepared(error.map { .failure($0) } ?? .success(Self.request), round: round, now: now))
     }
 
+    mutating func credentialLost() -> [String] { words(state.credentialLost(.cancelled)) }
     mutating func confirmed(_ round: Int = 1) -> [String] { words(state.confirmed(Self.request, round: round)) }
 
     mutating func succeeded(_ round: Int = 1, status: Int = 200) -> [String] {

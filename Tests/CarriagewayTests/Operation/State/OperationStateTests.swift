@@ -278,6 +278,14 @@ struct OperationStateTests {
         #expect(run.state.phase == .backingOff)
     }
 
+    @Test("a lost credential ends who stands in line for it, also after `prepare`, and no other", arguments: allPhases)
+    func lostCredential(phase: OperationState.Phase) {
+        var run = OperationRun.reaching(phase)
+        let isInLine = phase == .inLine || phase == .confirming
+        #expect(run.credentialLost() == (isInLine ? ["stop", "leave 1", "deliver", "finish"] : []))
+        #expect(run.state.phase == (isInLine ? .ended : phase))
+    }
+
     @Test("a slot that nobody needs any longer is given back", arguments: allPhases)
     func unwantedSlot(phase: OperationState.Phase) {
         guard phase != .inLine, phase != .confirming else { return }
